@@ -1,0 +1,96 @@
+"""Attention: the function, and the layer with several heads around it."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from course_lib.cache import Cache, KeysValues
+from course_lib.masks import Mask
+
+
+def attention(
+    q: Float[Tensor, "*batch queries d_head"],
+    k: Float[Tensor, "*batch keys d_head"],
+    v: Float[Tensor, "*batch keys d_value"],
+    mask: Mask | None = None,
+) -> tuple[Float[Tensor, "*batch queries d_value"], Float[Tensor, "*batch queries keys"]]:
+    """Average the values `v`, weighted by how well each query matches each key.
+
+    mask: True where a query may look; broadcasts to the weights.
+    Returns the averages and the weights; each row of weights sums to 1 (to 0 where a query may look nowhere).
+    Source: Vaswani et al. 2017, equation (1).
+    """
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    if mask is None:
+        weights = scores.softmax(dim=-1)
+    else:
+        weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+        # a row of nothing but -inf comes out as NaN: such a query receives nothing
+        weights = weights.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
+    return weights @ v, weights
+
+
+class FusedAttention(nn.Module):
+    """`attention` without its weights, through PyTorch's fused kernels.
+
+    It is a module, and not a function, so that a hook can see queries and keys (`record_attention`).
+    dropout: probability of dropping a weight in training; on a CPU it forgoes the fast kernel.
+    """
+
+    def __init__(self, dropout: float = 0.0):
+        super().__init__()
+        self.dropout = dropout
+
+    def forward(
+        self,
+        q: Float[Tensor, "batch heads queries d_head"],
+        k: Float[Tensor, "batch heads keys d_head"],
+        v: Float[Tensor, "batch heads keys d_head"],
+        mask: Mask | None = None,
+    ) -> Float[Tensor, "batch heads queries d_head"]:
+        dropout = self.dropout if self.training else 0.0
+        if q.dtype == torch.bfloat16 and q.device.type == "cpu" and not dropout:
+            return attention(q, k, v, mask)[0]  # several times faster there than the fused kernel
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
+
+
+class MultiHeadAttention(nn.Module):
+    """Several attentions side by side, each in its own slice of the projected vectors.
+
+    Self-attention is `mha(x, x)`, cross-attention `mha(x, memory)`.
+    d_model: width of the vectors. heads: divides d_model. dropout: probability, on the weights.
+    Raises ValueError where `heads` does not divide `d_model`.
+    Source: Vaswani et al. 2017, section 3.2.2.
+    """
+
+    def __init__(self, d_model: int, heads: int, dropout: float = 0.0, bias: bool = True):
+        super().__init__()
+        if d_model % heads:
+            raise ValueError(f"heads={heads} does not divide d_model={d_model}")
+        self.heads = heads
+        self.w_q = nn.Linear(d_model, d_model, bias)
+        self.w_kv = nn.Linear(d_model, 2 * d_model, bias)
+        self.w_o = nn.Linear(d_model, d_model, bias)
+        self.attend = FusedAttention(dropout)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch queries d_model"],
+        memory: Float[Tensor, "batch keys d_model"],
+        mask: Mask | None = None,
+        cache: Cache | None = None,
+    ) -> Float[Tensor, "batch queries d_model"]:
+        """What each token of `x` gathers from `memory`, and from the tokens its cache has seen before."""
+        q = self.split(self.w_q(x))
+        k, v = self.keys_values(memory) if cache is None else cache.extend(memory, self.keys_values)
+        return self.w_o(self.attend(q, k, v, mask).transpose(1, 2).flatten(-2))
+
+    def keys_values(self, memory: Float[Tensor, "batch keys d_model"]) -> KeysValues:
+        k, v = self.w_kv(memory).chunk(2, dim=-1)
+        return self.split(k), self.split(v)
+
+    def split(self, x: Float[Tensor, "batch tokens d_model"]) -> Float[Tensor, "batch heads tokens d_head"]:
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)

@@ -1,0 +1,118 @@
+"""The blocks that Transformers are stacked from."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from course_lib.attention import MultiHeadAttention
+from course_lib.cache import Cache
+from course_lib.masks import Mask
+
+Activation: TypeAlias = Callable[[Tensor], Tensor]
+Sequence: TypeAlias = Float[Tensor, "batch tokens d_model"]
+
+
+class Residual(nn.Module):
+    """Adds what a sublayer says about `x` to `x`; the LayerNorm stands before the sublayer or after the sum.
+
+    norm: "post" as in the first Transformer (FG), "pre" as in PreLN.
+    Source: Vaswani et al. 2017, section 3.1; Xiong et al. 2020, figure 1.
+    """
+
+    def __init__(self, d_model: int, dropout: float, norm: str):
+        super().__init__()
+        if norm not in ("pre", "post"):
+            raise ValueError(f"norm={norm!r} is neither 'pre' nor 'post'")
+        self.place = norm
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Sequence, sublayer: Callable[[Tensor], Tensor]) -> Sequence:
+        if self.place == "pre":
+            return x + self.dropout(sublayer(self.norm(x)))
+        return self.norm(x + self.dropout(sublayer(x)))
+
+
+class FeedForward(nn.Module):
+    """Two linear layers with a nonlinearity between them, the same at every position.
+
+    Source: Vaswani et al. 2017, equation (2).
+    """
+
+    def __init__(self, d_model: int, d_ff: int, activation: Activation = F.relu):
+        super().__init__()
+        self.w_in = nn.Linear(d_model, d_ff)
+        self.w_out = nn.Linear(d_ff, d_model)
+        self.activation = activation
+
+    def forward(self, x: Sequence) -> Sequence:
+        return self.w_out(self.activation(self.w_in(x)))
+
+
+class EncoderBlock(nn.Module):
+    """Self-attention, then feed-forward: every token looks at every other.
+
+    dropout: on what each sublayer adds, as in the paper; none inside the sublayers.
+    Source: Vaswani et al. 2017, figure 1, left.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm: str = "pre",
+        activation: Activation = F.relu,
+    ):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, heads)
+        self.feed_forward = FeedForward(d_model, d_ff, activation)
+        self.residuals = nn.ModuleList(Residual(d_model, dropout, norm) for _ in range(2))
+
+    def forward(self, x: Sequence, mask: Mask | None = None, cache: Cache | None = None) -> Sequence:
+        """mask: which tokens may look at which. cache: of the tokens read before, in decoder-only models."""
+        x = self.residuals[0](x, lambda y: self.attention(y, y, mask, cache))
+        return self.residuals[1](x, self.feed_forward)
+
+
+class DecoderBlock(nn.Module):
+    """Self-attention over the output so far, cross-attention to the encoder's memory, then feed-forward.
+
+    dropout: on what each sublayer adds, as in the paper; none inside the sublayers.
+    Source: Vaswani et al. 2017, figure 1, right.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm: str = "pre",
+        activation: Activation = F.relu,
+    ):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, heads)
+        self.cross_attention = MultiHeadAttention(d_model, heads)
+        self.feed_forward = FeedForward(d_model, d_ff, activation)
+        self.residuals = nn.ModuleList(Residual(d_model, dropout, norm) for _ in range(3))
+
+    def forward(
+        self,
+        x: Sequence,
+        memory: Float[Tensor, "batch source d_model"],
+        mask: Mask | None = None,
+        memory_mask: Mask | None = None,
+        caches: tuple[Cache, Cache] | tuple[None, None] = (None, None),
+    ) -> Sequence:
+        """mask: among the tokens of `x`. memory_mask: from them to the memory.
+
+        caches: one for self-attention, one for cross-attention.
+        """
+        x = self.residuals[0](x, lambda y: self.attention(y, y, mask, caches[0]))
+        x = self.residuals[1](x, lambda y: self.cross_attention(y, memory, memory_mask, caches[1]))
+        return self.residuals[2](x, self.feed_forward)

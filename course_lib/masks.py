@@ -1,0 +1,50 @@
+"""Who may look at whom: boolean masks, True where a query may look at a key.
+
+Every mask broadcasts to (batch, heads, queries, keys), and masks are combined with `&`. This is the sense of
+`F.scaled_dot_product_attention`; `nn.MultiheadAttention` has it the other way round (`~mask`).
+"""
+
+from typing import TypeAlias
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+Mask: TypeAlias = Bool[Tensor, "..."]
+
+
+def padding_mask(ids: Int[Tensor, "batch keys"], pad: int) -> Bool[Tensor, "batch 1 1 keys"]:
+    """Hide the padding: no query may look at a key whose id is `pad`."""
+    return (ids != pad)[:, None, None, :]
+
+
+def causal_mask(
+    queries: int, keys: int | None = None, device: torch.device | str | None = None
+) -> Bool[Tensor, "queries keys"]:
+    """Hide the future: a query looks at its own position and those before it.
+
+    With fewer queries than keys the queries are the *last* positions, as in decoding with a cache.
+    Raises ValueError where there are more queries than keys.
+    """
+    keys = queries if keys is None else keys
+    if queries > keys:
+        raise ValueError(
+            f"queries={queries} are more than keys={keys}: the first ones would have nothing to see"
+        )
+    return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)
+
+
+def valid_lens_mask(
+    valid_lens: Int[Tensor, " batch"] | Int[Tensor, "batch queries"], keys: int
+) -> Bool[Tensor, "batch 1 #queries keys"]:
+    """The lectures' `valid_lens` as a mask: the first `valid_lens` keys may be looked at, the rest not.
+
+    One length for each sentence, or one for each of its queries.
+    Raises ValueError where a length is negative or exceeds `keys`.
+    Source: C182-3, masked softmax.
+    """
+    low, high = valid_lens.min().item(), valid_lens.max().item()
+    if low < 0 or high > keys:
+        raise ValueError(f"valid_lens run from {low} to {high}, but there are keys={keys}")
+    lens = valid_lens[:, None] if valid_lens.ndim == 1 else valid_lens
+    return (torch.arange(keys, device=valid_lens.device) < lens[..., None])[:, None]

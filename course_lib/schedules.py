@@ -1,0 +1,63 @@
+"""How long to train, and at which learning rate."""
+
+import math
+from dataclasses import dataclass
+
+CALIBRATION = 100  # steps that are timed before minutes become a number of steps
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """How to train.
+
+    steps or minutes: how long; minutes become steps once, after the first 100 steps have been timed.
+    lr: peak learning rate of AdamW (for "noam" a factor, 1 in the paper). warmup: steps of linear rise to it.
+    schedule: what follows, see `learning_rate`. weight_decay: of matrices. clip: largest norm of a gradient.
+    precision: "auto" takes the fastest of "fp32", "bf16", "fp16" that the device truly supports.
+    evaluate_every, checkpoint_every: in steps; 0 means once, at the end.
+    """
+
+    steps: int | None = None
+    minutes: float | None = None
+    lr: float = 1e-3
+    warmup: int = 100
+    schedule: str = "linear"
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    precision: str = "auto"
+    compile: bool = False
+    evaluate_every: int = 0
+    checkpoint_every: int = 0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.schedule not in ("linear", "cosine", "noam", "constant"):
+            raise ValueError(f"schedule={self.schedule!r} is none of linear, cosine, noam, constant")
+        if (self.steps is None) == (self.minutes is None):
+            raise ValueError(f"give either steps or minutes: steps={self.steps}, minutes={self.minutes}")
+        if self.minutes is not None and self.warmup < CALIBRATION and self.schedule in ("linear", "cosine"):
+            raise ValueError(
+                f"warmup={self.warmup} is too short for minutes={self.minutes}: the {CALIBRATION} steps "
+                "in which the speed is measured must belong to the warm-up"
+            )
+
+
+def learning_rate(step: int, total: int | None, config: TrainConfig, d_model: int = 512) -> float:
+    """The learning rate of step 0, 1, …: a linear rise over `warmup` steps, then by `schedule`.
+
+    "linear" and "cosine" fall to 0 at the end, "constant" stays.
+    "noam" is lr · d_model^−½ · min(n^−½, n · warmup^−1.5) at the n-th step.
+    Raises ValueError where the fall needs a number of steps that is not known yet.
+    Source: Vaswani et al. 2017, equation (3), and Kak slide 70 ("noam").
+    """
+    n = step + 1
+    if config.schedule == "noam":
+        return config.lr * d_model**-0.5 * min(n**-0.5, n * max(config.warmup, 1) ** -1.5)
+    if n <= config.warmup:
+        return config.lr * n / config.warmup
+    if config.schedule == "constant":
+        return config.lr
+    if total is None:
+        raise ValueError(f"schedule={config.schedule!r} needs to know the last step, past {config.warmup}")
+    left = max(0.0, (total - step) / max(1, total - config.warmup))
+    return config.lr * (left if config.schedule == "linear" else 0.5 - 0.5 * math.cos(math.pi * left))

@@ -1,0 +1,144 @@
+"""The encoder-decoder Transformer that translates."""
+
+import math
+from dataclasses import dataclass
+
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from course_lib.blocks import DecoderBlock, EncoderBlock
+from course_lib.cache import DecoderCache
+from course_lib.masks import causal_mask, padding_mask
+from course_lib.positions import LearnedPositions, SinusoidalPositions
+from course_lib.tokens import PAD
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seq2SeqConfig:
+    """Sizes of a translation model.
+
+    vocab: tokens of the vocabulary that both languages share.
+    max_tokens: the longest sentence, control tokens included.
+    dropout: probability, on the embeddings and on what each sublayer adds.
+    norm: "pre" or "post". positions: "sinusoidal" or "learned".
+    """
+
+    vocab: int
+    d_model: int = 256
+    heads: int = 4
+    d_ff: int = 1024
+    encoder_layers: int = 2
+    decoder_layers: int = 2
+    max_tokens: int = 128
+    dropout: float = 0.1
+    norm: str = "pre"
+    positions: str = "sinusoidal"
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A batch of source sentences as the encoder leaves them, and which of their tokens are real."""
+
+    states: Float[Tensor, "batch source d_model"]
+    mask: Bool[Tensor, "batch 1 1 source"]
+
+    def select(self, rows: Int[Tensor, " rows"]) -> "Memory":
+        return Memory(self.states[rows], self.mask[rows])
+
+
+class Seq2Seq(nn.Module):
+    """Reads a source sentence, writes a target sentence.
+
+    One table of vectors serves source, target and output. With norm="pre" each stack ends in a LayerNorm,
+    without which its last residual sum would stay unnormalised.
+    Source: Vaswani et al. 2017; Press and Wolf 2017 (one table); Xiong et al. 2020 (the last LayerNorm).
+    """
+
+    def __init__(self, config: Seq2SeqConfig):
+        super().__init__()
+        self.config = config
+        c = config
+        sizes = (c.d_model, c.heads, c.d_ff, c.dropout, c.norm)
+        kinds = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}
+        if c.positions not in kinds:
+            raise ValueError(f"positions={c.positions!r} is none of {sorted(kinds)}")
+        last = nn.LayerNorm if c.norm == "pre" else nn.Identity
+        self.embedding = nn.Embedding(c.vocab, c.d_model)
+        self.positions = kinds[c.positions](c.max_tokens, c.d_model)
+        self.dropout = nn.Dropout(c.dropout)
+        self.encoder = nn.ModuleList(EncoderBlock(*sizes) for _ in range(c.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderBlock(*sizes) for _ in range(c.decoder_layers))
+        self.encoder_norm, self.decoder_norm = last(c.d_model), last(c.d_model)
+        self.apply(initialise)
+
+    def embed(
+        self, ids: Int[Tensor, "batch tokens"], start: int = 0
+    ) -> Float[Tensor, "batch tokens d_model"]:
+        """Vectors of the tokens, scaled to the size of the positions that are added."""
+        scaled = self.embedding(ids) * math.sqrt(self.config.d_model)
+        return self.dropout(self.positions(scaled, start))
+
+    def encode(self, source: Int[Tensor, "batch source"]) -> Memory:
+        """Source ids, padded with PAD, to the encoder's memory."""
+        mask = padding_mask(source, PAD)
+        x = self.embed(source)
+        for block in self.encoder:
+            x = block(x, mask)
+        return Memory(self.encoder_norm(x), mask)
+
+    def decode(
+        self, target: Int[Tensor, "batch target"], memory: Memory, cache: DecoderCache | None = None
+    ) -> Float[Tensor, "batch target d_model"]:
+        """Target ids to the states from which the following tokens are predicted.
+
+        A position sees itself and those before it; padding stands on the right, where no real token looks.
+        cache: of the tokens read before; then `target` holds only the new ones.
+        """
+        start = 0 if cache is None else cache.length
+        tokens = target.shape[1]
+        mask = causal_mask(tokens, start + tokens, target.device) if tokens > 1 else None
+        x = self.embed(target, start)
+        for i, block in enumerate(self.decoder):
+            x = block(x, memory.states, mask, memory.mask, cache.layer(i) if cache else (None, None))
+        return self.decoder_norm(x)
+
+    def unembed(self, states: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
+        """How well each token of the vocabulary fits each state: logits."""
+        return F.linear(states, self.embedding.weight)
+
+    def forward(
+        self, source: Int[Tensor, "batch source"], target: Int[Tensor, "batch target"]
+    ) -> Float[Tensor, "batch target vocab"]:
+        """Logits of the token that follows each token of `target`, every position in one pass."""
+        return self.unembed(self.decode(target, self.encode(source)))
+
+    def generator(self, source: Int[Tensor, "batch source"]) -> "TranslationGenerator":
+        """The model in the middle of translating these sentences."""
+        return TranslationGenerator(self, source)
+
+
+class TranslationGenerator:
+    """A `Seq2Seq` in the middle of writing: encoder's memory and decoder's cache."""
+
+    def __init__(self, model: Seq2Seq, source: Int[Tensor, "batch source"]):
+        self.model, self.memory = model, model.encode(source)
+        self.cache = DecoderCache(model.config.decoder_layers, model.config.max_tokens)
+
+    def read(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch vocab"]:
+        """Read some more tokens of the target; the logits of the one that follows."""
+        return self.model.unembed(self.model.decode(ids, self.memory, self.cache)[:, -1])
+
+    def select(self, rows: Int[Tensor, " rows"]) -> None:
+        """Go on with these sentences of the batch, in this order."""
+        self.memory = self.memory.select(rows)
+        self.cache.select(rows)
+
+
+def initialise(module: nn.Module) -> None:
+    """Xavier for matrices; embeddings so small that, scaled by √d_model, they have variance 1."""
+    if isinstance(module, nn.Linear):
+        nn.init.xavier_uniform_(module.weight)
+        nn.init.zeros_(module.bias)
+    elif isinstance(module, nn.Embedding):
+        nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)

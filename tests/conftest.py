@@ -1,0 +1,61 @@
+"""What all tests share: a drawing backend without a screen, the markers, the order, and no silent skips."""
+
+import os
+import re
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+matplotlib.use("Agg")
+
+EXPECTED_SKIPS = re.compile(r"no CUDA device|COURSE_DATA is not set|Windows cannot")
+LAST = ("test_lint.py", "test_notebook_lint.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Unit tests first, then the notebook lint, then the notebooks; skip what the machine cannot run."""
+    items.sort(key=_place)
+    for item in items:
+        if item.get_closest_marker("real_data") and not os.environ.get("COURSE_DATA"):
+            item.add_marker(pytest.mark.skip(reason="COURSE_DATA is not set"))
+        if item.get_closest_marker("cuda") and not _cuda():
+            item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+def _place(item: pytest.Item) -> int:
+    path = Path(item.path)
+    return 2 if path.suffix == ".ipynb" else 1 if path.name in LAST else 0
+
+
+def _cuda() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> pytest.TestReport:
+    return _refuse_skip((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> pytest.CollectReport:
+    return _refuse_skip((yield))
+
+
+def _refuse_skip(report):
+    """With COURSE_STRICT_SKIPS set, a skip for any reason but an expected one is a failure."""
+    expected_failure = hasattr(report, "wasxfail")  # pytest files these under "skipped" too
+    if report.skipped and not expected_failure and os.environ.get("COURSE_STRICT_SKIPS"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if not EXPECTED_SKIPS.search(reason):
+            report.outcome = "failed"
+            report.longrepr = f"{report.nodeid}: skipped where nothing may be skipped ({reason})"
+    return report
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
+def device(request: pytest.FixtureRequest) -> str:
+    """Each device that the library must work on."""
+    return request.param

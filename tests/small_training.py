@@ -1,0 +1,44 @@
+"""A tiny translation training that tests share; one of them runs it in a process of its own and kills it."""
+
+import sys
+
+import torch
+
+from course_lib.schedules import TrainConfig
+from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
+from course_lib.tokens import Tokens
+from course_lib.training import train
+from course_lib.translation import TranslationBatches, TranslationObjective
+
+NUMBERS = ["one", "two", "three", "four", "five", "six"]
+NUMEROS = ["uno", "dos", "tres", "cuatro", "cinco", "seis"]
+PAIRS = [(f"{a}.", f"{c}.") for a, c in zip(NUMBERS, NUMEROS, strict=True)] + [
+    (f"{a} and {b}.", f"{c} y {d}.")
+    for a, c in zip(NUMBERS, NUMEROS, strict=True)
+    for b, d in zip(NUMBERS, NUMEROS, strict=True)
+]
+
+
+def parts(seed=0, dropout=0.1, batch=8, **sizes):
+    """Vocabulary, objective and batches of the tiny training."""
+    tokens = Tokens.train([text for pair in PAIRS for text in pair], vocab=80)
+    torch.manual_seed(seed)
+    sizes = {"d_model": 32, "heads": 2, "d_ff": 64, "encoder_layers": 1, "decoder_layers": 1, **sizes}
+    model = Seq2Seq(Seq2SeqConfig(vocab=len(tokens), max_tokens=24, dropout=dropout, **sizes))
+    return tokens, TranslationObjective(model, label_smoothing=0.0), TranslationBatches(PAIRS, tokens, batch)
+
+
+def run(folder=None, steps=40, evaluate=None, **settings):
+    """Train the tiny model."""
+    _, objective, batches = parts()
+    settings = {"lr": 3e-3, "warmup": 10, "checkpoint_every": 5, "precision": "fp32", **settings}
+    config = TrainConfig(steps=steps, **settings)
+    history = train(
+        objective, batches, config, folder=folder, device="cpu", progress=False, evaluate=evaluate
+    )
+    return history, objective.model
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    run(sys.argv[1], steps=int(sys.argv[2]))

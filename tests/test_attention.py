@@ -1,0 +1,229 @@
+"""The function and the layer against PyTorch, d2l and their own definitions; and deliberate faults."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib.attention import MultiHeadAttention, attention
+from course_lib.masks import causal_mask, valid_lens_mask
+from course_lib.recorder import record_attention
+
+BATCH, HEADS, QUERIES, KEYS, D_HEAD, D_VALUE = 2, 3, 4, 5, 8, 7  # all different: a swapped axis cannot hide
+
+
+def tensors(seed=0, device="cpu"):
+    rng = torch.Generator().manual_seed(seed)
+    shapes = (QUERIES, D_HEAD), (KEYS, D_HEAD), (KEYS, D_VALUE)
+    return [torch.randn(BATCH, HEADS, *shape, generator=rng).to(device) for shape in shapes]
+
+
+def mask_with_an_empty_row(device="cpu"):
+    mask = torch.rand(BATCH, 1, QUERIES, KEYS, generator=torch.Generator().manual_seed(1)) > 0.4
+    mask[0, 0, 2] = False
+    return mask.to(device)
+
+
+def agrees_with_pytorch(function):
+    """Does this attention give the averages of PyTorch's own, with and without a mask?"""
+    q, k, v = tensors()
+    for mask in (None, mask_with_an_empty_row(), torch.ones(QUERIES, KEYS, dtype=torch.bool).tril()):
+        ours, theirs = function(q, k, v, mask)[0], F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        if not torch.allclose(ours, theirs, atol=1e-6):
+            return False
+    return True
+
+
+def test_equals_scaled_dot_product_attention():
+    assert agrees_with_pytorch(attention)
+
+
+def wrong(scale=D_HEAD**0.5, outside=1.0, axis=-1, invert=False, fill=-math.inf):
+    def function(q, k, v, mask=None):
+        scores = q @ k.transpose(-2, -1) / scale
+        if mask is not None:
+            mask = ~mask if invert else mask
+            scores = scores.masked_fill(~mask, fill)
+        weights = scores.softmax(dim=axis).nan_to_num(0.0) / outside
+        return weights @ v, weights
+
+    return function
+
+
+def test_the_check_itself_passes_a_right_one():
+    assert agrees_with_pytorch(wrong())
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"scale": 1.0},
+        {"scale": D_HEAD},
+        {"scale": 1.0, "outside": math.sqrt(D_HEAD)},
+        {"axis": -2},
+        {"axis": 1},
+        {"invert": True},
+        {"fill": 0.0},
+        {"fill": -1e6},  # gives uniform weights to a row that may look nowhere
+    ],
+    ids=str,
+)
+def test_a_deliberate_fault_is_seen(fault):
+    assert not agrees_with_pytorch(wrong(**fault))
+
+
+def test_rows_sum_to_one_or_to_zero(device):
+    q, k, v = tensors(device=device)
+    averages, weights = attention(q, k, v, mask_with_an_empty_row(device))
+    sums = torch.ones(BATCH, HEADS, QUERIES, device=device)
+    sums[0, :, 2] = 0
+    assert torch.allclose(weights.sum(-1), sums, atol=1e-6)
+    assert averages[0, :, 2].abs().max() == 0
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_a_row_that_may_look_nowhere_gives_zeros_and_finite_gradients(device, dtype):
+    if device == "cpu" and dtype == torch.float16:
+        dtype = torch.float64
+    q, k, v = (t[..., :D_VALUE].to(dtype).requires_grad_() for t in tensors(device=device))
+    layer = MultiHeadAttention(4, 2).attend
+    for function in (lambda *args: attention(*args)[0], layer):
+        out = function(q, k, v, mask_with_an_empty_row(device))
+        assert out[0, :, 2].abs().max() == 0
+        for gradient in torch.autograd.grad(out.float().sum(), (q, k, v)):
+            assert gradient.isfinite().all()
+
+
+def test_masked_keys_may_hold_anything(device):
+    q, k, v = tensors(device=device)
+    mask = torch.ones(QUERIES, KEYS, dtype=torch.bool, device=device)
+    mask[:, 3:] = False
+    before = attention(q, k, v, mask)[0]
+    k[:, :, 3:], v[:, :, 3:] = 1e4, -1e4
+    assert torch.equal(attention(q, k, v, mask)[0], before)
+
+
+def test_one_layer_serves_any_leading_axes():
+    q, k, v = tensors()
+    assert torch.allclose(attention(q, k, v)[0][1, 2], attention(q[1, 2], k[1, 2], v[1, 2])[0], atol=1e-6)
+
+
+def pair_of_layers(d_model=12, heads=3, bias=True):
+    """Our layer and PyTorch's, with the same weights."""
+    torch.manual_seed(0)
+    theirs = nn.MultiheadAttention(d_model, heads, bias=bias, batch_first=True).eval()
+    ours = MultiHeadAttention(d_model, heads, bias=bias).eval()
+    with torch.no_grad():
+        for parameter in theirs.parameters():  # PyTorch starts with zero biases, which would hide a swap
+            parameter.copy_(torch.randn_like(parameter) / 3)
+        ours.w_q.weight.copy_(theirs.in_proj_weight[:d_model])
+        ours.w_kv.weight.copy_(theirs.in_proj_weight[d_model:])
+        ours.w_o.weight.copy_(theirs.out_proj.weight)
+        if bias:
+            ours.w_q.bias.copy_(theirs.in_proj_bias[:d_model])
+            ours.w_kv.bias.copy_(theirs.in_proj_bias[d_model:])
+            ours.w_o.bias.copy_(theirs.out_proj.bias)
+    return ours, theirs
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("masked", [True, False])
+@pytest.mark.parametrize("cross", [True, False])
+def test_equals_multihead_attention_of_pytorch(bias, masked, cross):
+    ours, theirs = pair_of_layers(bias=bias)
+    x, other = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
+    memory = other if cross else x
+    mask = torch.rand(5, memory.shape[1]) > 0.3 if masked else None
+    if masked:
+        mask[:, 0] = True  # PyTorch gives NaN where a query may look nowhere
+    expected, weights = theirs(
+        x, memory, memory, attn_mask=None if mask is None else ~mask, average_attn_weights=False
+    )
+    with record_attention(ours) as maps:
+        assert torch.allclose(ours(x, memory, mask), expected, atol=1e-5)
+    assert torch.allclose(maps[""][0], weights, atol=1e-6)
+
+
+def test_heads_split_the_wrong_way_are_seen():
+    ours, theirs = pair_of_layers()
+    x = torch.randn(2, 5, 12)
+    expected = theirs(x, x, x)[0]
+    assert torch.allclose(ours(x, x), expected, atol=1e-5)
+    ours.split = lambda y: y.reshape(2, 3, 5, 4)  # mixes the tokens
+    assert not torch.allclose(ours(x, x), expected, atol=1e-1)
+
+
+def test_equals_d2l():
+    import_d2l = pytest.importorskip("course_lib.torchvision_ops").import_torchvision
+    import_d2l()
+    d2l = pytest.importorskip("d2l.torch", exc_type=ImportError)
+    torch.manual_seed(0)
+    theirs = d2l.MultiHeadAttention(12, 3, dropout=0.0)
+    x, lens = torch.randn(2, 5, 12), torch.tensor([3, 5])
+    theirs(x, x, x, lens)  # d2l's layers take their input size from the first call
+    ours = MultiHeadAttention(12, 3, bias=False)
+    with torch.no_grad():
+        ours.w_q.weight.copy_(theirs.W_q.weight)
+        ours.w_kv.weight.copy_(torch.cat([theirs.W_k.weight, theirs.W_v.weight]))
+        ours.w_o.weight.copy_(theirs.W_o.weight)
+    assert torch.allclose(ours(x, x, valid_lens_mask(lens, 5)), theirs(x, x, x, lens), atol=1e-5)
+
+
+def test_an_absent_key_equals_a_masked_one():
+    torch.manual_seed(0)
+    mha, x = MultiHeadAttention(12, 3), torch.randn(2, 5, 12)
+    mask = valid_lens_mask(torch.tensor([3, 3]), 5)
+    assert torch.allclose(mha(x, x, mask)[:, :3], mha(x[:, :3], x[:, :3]), atol=1e-6)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_causal_masks_hide_the_future_in_training_and_in_evaluation(training):
+    torch.manual_seed(0)
+    mha, x = MultiHeadAttention(12, 3).train(training), torch.randn(1, 6, 12, requires_grad=True)
+    out = mha(x, x, causal_mask(6))
+    for i in range(6):
+        gradient = torch.autograd.grad(out[0, i].sum(), x, retain_graph=True)[0][0]
+        assert gradient[i + 1 :].abs().sum() == 0
+        assert (gradient[: i + 1].abs().sum(-1) > 0).all()
+
+
+def test_bf16_on_a_cpu_equals_the_fused_kernel_up_to_rounding():
+    mha = MultiHeadAttention(12, 3)
+    q, k, v = (torch.randn(2, 3, 5, 4) for _ in range(3))
+    mask = causal_mask(5)
+    exact, rounded = mha.attend(q, k, v, mask), mha.attend(q.bfloat16(), k.bfloat16(), v.bfloat16(), mask)
+    assert rounded.dtype == torch.bfloat16
+    assert torch.allclose(exact, rounded.float(), atol=0.03)
+
+
+def test_dropout_acts_on_the_weights_in_training_only():
+    torch.manual_seed(0)
+    mha, x = MultiHeadAttention(12, 3, dropout=0.5), torch.randn(2, 5, 12)
+    assert not torch.equal(mha(x, x), mha(x, x))
+    mha.eval()
+    assert torch.equal(mha(x, x), mha(x, x))
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_parameter_count(bias):
+    d = 12
+    assert (
+        sum(p.numel() for p in MultiHeadAttention(d, 3, bias=bias).parameters()) == 4 * d * d + 4 * d * bias
+    )
+
+
+def test_heads_must_divide_the_width():
+    with pytest.raises(ValueError, match="heads=5 .* d_model=12"):
+        MultiHeadAttention(12, 5)
+
+
+def test_recording_leaves_nothing_behind():
+    mha, x = MultiHeadAttention(12, 3), torch.randn(2, 5, 12)
+    with record_attention(mha) as maps:
+        mha(x, x)
+        mha(x, x[:, :2])
+    assert [m.shape for m in maps[""]] == [(2, 3, 5, 5), (2, 3, 5, 2)]
+    mha(x, x)
+    assert len(maps[""]) == 2 and not mha.attend._forward_hooks

@@ -1,0 +1,108 @@
+"""Blocks against PyTorch's own layers on copied weights, both ways round."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib.attention import MultiHeadAttention
+from course_lib.blocks import DecoderBlock, EncoderBlock, FeedForward, Residual
+from course_lib.masks import causal_mask, valid_lens_mask
+
+D, HEADS, D_FF, SOURCE, TARGET = 12, 3, 20, 5, 4
+
+
+def randomise(module):
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, std=0.4)
+
+
+def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention):
+    ours.w_q.weight.copy_(theirs.in_proj_weight[:D])
+    ours.w_q.bias.copy_(theirs.in_proj_bias[:D])
+    ours.w_kv.weight.copy_(theirs.in_proj_weight[D:])
+    ours.w_kv.bias.copy_(theirs.in_proj_bias[D:])
+    ours.w_o.load_state_dict(theirs.out_proj.state_dict())
+
+
+def copy_rest(ours, theirs):
+    ours.feed_forward.w_in.load_state_dict(theirs.linear1.state_dict())
+    ours.feed_forward.w_out.load_state_dict(theirs.linear2.state_dict())
+    for i, residual in enumerate(ours.residuals, start=1):
+        residual.norm.load_state_dict(getattr(theirs, f"norm{i}").state_dict())
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("activation", [F.relu, F.gelu])
+def test_encoder_block_equals_pytorch(norm, activation):
+    torch.manual_seed(0)
+    pre = norm == "pre"
+    theirs = nn.TransformerEncoderLayer(D, HEADS, D_FF, 0.0, activation, batch_first=True, norm_first=pre)
+    ours = EncoderBlock(D, HEADS, D_FF, norm=norm, activation=activation)
+    randomise(theirs)
+    with torch.no_grad():
+        copy_attention(ours.attention, theirs.self_attn)
+        copy_rest(ours, theirs)
+    x, mask = torch.randn(2, SOURCE, D), valid_lens_mask(torch.tensor([3, 5]), SOURCE)
+    expected = theirs(x, src_key_padding_mask=~mask[:, 0, 0])
+    assert torch.allclose(ours(x, mask), expected, atol=1e-4)
+    other = EncoderBlock(D, HEADS, D_FF, norm="post" if pre else "pre", activation=activation)
+    other.load_state_dict(ours.state_dict())
+    assert not torch.allclose(other(x, mask), expected, atol=1e-1)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_decoder_block_equals_pytorch(norm):
+    torch.manual_seed(0)
+    theirs = nn.TransformerDecoderLayer(D, HEADS, D_FF, 0.0, batch_first=True, norm_first=norm == "pre")
+    ours = DecoderBlock(D, HEADS, D_FF, norm=norm)
+    randomise(theirs)
+    with torch.no_grad():
+        copy_attention(ours.attention, theirs.self_attn)
+        copy_attention(ours.cross_attention, theirs.multihead_attn)
+        copy_rest(ours, theirs)
+    x, memory = torch.randn(2, TARGET, D), torch.randn(2, SOURCE, D)
+    mask, memory_mask = causal_mask(TARGET), valid_lens_mask(torch.tensor([3, 5]), SOURCE)
+    expected = theirs(x, memory, tgt_mask=~mask, memory_key_padding_mask=~memory_mask[:, 0, 0])
+    assert torch.allclose(ours(x, memory, mask, memory_mask), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("training", [True, False])
+def test_the_future_is_hidden(norm, training):
+    torch.manual_seed(0)
+    block = DecoderBlock(D, HEADS, D_FF, norm=norm).train(training)
+    x, memory = torch.randn(1, 6, D), torch.randn(1, SOURCE, D)
+    changed = x.clone()
+    changed[:, 4:] += 1
+    before, after = block(x, memory, causal_mask(6)), block(changed, memory, causal_mask(6))
+    assert torch.allclose(before[:, :4], after[:, :4], atol=1e-6)
+    assert ((before[:, 4:] - after[:, 4:]).abs().amax(-1) > 1e-3).all()
+
+
+def test_residual_adds_the_sublayer_and_the_norm_stands_where_it_should():
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, D)
+    pre, post = Residual(D, 0.0, "pre"), Residual(D, 0.0, "post")
+    assert torch.equal(pre(x, torch.zeros_like), x)
+    assert torch.allclose(post(x, torch.zeros_like), F.layer_norm(x, (D,)))
+    assert torch.allclose(pre(x, lambda y: 2 * y), x + 2 * F.layer_norm(x, (D,)), atol=1e-6)
+    assert torch.allclose(post(x, lambda y: 2 * y), F.layer_norm(3 * x, (D,)), atol=1e-6)
+
+
+def test_feed_forward_treats_every_position_alike():
+    torch.manual_seed(0)
+    layer, x = FeedForward(D, D_FF), torch.randn(2, 5, D)
+    assert torch.allclose(layer(x)[:, 3:4], layer(x[:, 3:4]), atol=1e-6)
+
+
+def test_parameter_counts():
+    attention, feed_forward, norm = 4 * (D * D + D), 2 * D * D_FF + D + D_FF, 2 * D
+    count = lambda module: sum(p.numel() for p in module.parameters())  # noqa: E731
+    assert count(EncoderBlock(D, HEADS, D_FF)) == attention + feed_forward + 2 * norm
+    assert count(DecoderBlock(D, HEADS, D_FF)) == 2 * attention + feed_forward + 3 * norm
+
+
+def test_an_unknown_norm_is_refused():
+    with pytest.raises(ValueError, match="norm='middle'"):
+        EncoderBlock(D, HEADS, D_FF, norm="middle")

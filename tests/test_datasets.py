@@ -1,0 +1,335 @@
+"""Where a data set comes from, and what is refused on the way; offline, against a server on this machine."""
+
+import contextlib
+import dataclasses
+import hashlib
+import io
+import logging
+import socket
+import threading
+import zipfile
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pooch
+import pytest
+
+from course_lib import datasets
+from course_lib.datasets import BrokenArchive, DataSet, DataSetUnavailable, places, sets
+
+TEXT = "Go.\tVe.\nHi!\t¡Hola!\nWho is he?\t¿Quién es?\n".encode()
+OTHER_TEXT = "Go.\tVe.\nHi!\t¡Hola!\nWho is she?\t¿Quién es?\n".encode()
+PAIRS = [("Go.", "Ve."), ("Hi!", "¡Hola!"), ("Who is he?", "¿Quién es?")]
+
+
+def make_zip(members: dict[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            info = zipfile.ZipInfo(name)  # a fixed date, so that the bytes are always the same
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, content)
+    return file.getvalue()
+
+
+ARCHIVE = make_zip({"tiny/": b"", "tiny/tiny.txt": TEXT})
+TINY = DataSet(
+    name="tiny",
+    about="three pairs",
+    licence="none",
+    source="English",
+    target="Spanish",
+    file="tiny/tiny.zip",
+    member="tiny/tiny.txt",
+    member_sha256=hashlib.sha256(TEXT).hexdigest(),
+    pairs=3,
+)
+FIXED = dataclasses.replace(TINY, name="fixed", sha256=hashlib.sha256(ARCHIVE).hexdigest())
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        content = self.server.files.get(self.path)
+        self.server.asked.append(self.path)
+        if content is None:
+            return self.send_error(404)
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        sent = len(content) // 2 if self.path.startswith("/broken-off") else len(content)
+        self.wfile.write(content[:sent])
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ThreadingHTTPServer]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.files, server.asked = {}, []
+    server.url = f"http://127.0.0.1:{server.server_port}"
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def nowhere(monkeypatch: pytest.MonkeyPatch) -> str:
+    """An address where nobody answers."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with contextlib.closing(socket.socket()) as unused:
+        unused.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{unused.getsockname()[1]}/tiny.zip"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, no COURSE_DATA, and the two small sets in the catalogue, without addresses."""
+    monkeypatch.delenv("COURSE_DATA", raising=False)
+    monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "cache"))
+    offer(monkeypatch, TINY, FIXED)
+    return tmp_path / "cache"
+
+
+def offer(monkeypatch: pytest.MonkeyPatch, *entries: DataSet) -> None:
+    monkeypatch.setattr(
+        sets, "_ENTRIES", (*entries, *(e for e in sets._ENTRIES if e.name not in ("tiny", "fixed")))
+    )
+
+
+def put(folder: Path, content: bytes = ARCHIVE) -> Path:
+    path = folder / TINY.file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def files_below(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() or path.name.startswith(".")]
+
+
+# The catalogue
+
+
+def test_catalogue() -> None:
+    assert {"grammar", "spa-eng", "fra-eng"} <= set(datasets.catalogue())
+    for name, entry in datasets.catalogue().items():
+        assert entry.name == name and entry.about and entry.licence and entry.source != entry.target
+    for name in ("spa-eng", "fra-eng"):
+        entry = datasets.catalogue()[name]
+        assert len(set(entry.urls)) >= 2
+        assert all(url.startswith("https://") for url in entry.urls)
+        assert entry.sha256 or entry.member_sha256
+
+
+@pytest.mark.parametrize(
+    "use", [datasets.locate, datasets.find, datasets.load_pairs, datasets.load_translation]
+)
+def test_unknown_name_lists_the_known_ones(use) -> None:
+    with pytest.raises(ValueError, match=r"unknown data set 'spa_eng'; known: .*grammar, spa-eng, fra-eng"):
+        use("spa_eng")
+
+
+# The three places, in their order
+
+
+def test_course_data_comes_first(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert datasets.find("tiny") is None
+    kept = put(cache)
+    assert datasets.locate("tiny") == datasets.find("tiny") == kept
+    monkeypatch.setenv("COURSE_DATA", str(tmp_path / "given"))
+    assert datasets.locate("tiny") == kept
+    given = put(tmp_path / "given")
+    assert datasets.locate("tiny") == datasets.find("tiny") == given
+
+
+def test_embedded_set_is_always_there() -> None:
+    assert datasets.locate("grammar").is_dir()
+
+
+def test_default_cache_belongs_to_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COURSE_CACHE")
+    assert places.cache_folder().is_absolute() and "course_lib" in str(places.cache_folder())
+
+
+@pytest.mark.parametrize("name", ["tiny", "fixed"])
+def test_download(name, server, cache, monkeypatch) -> None:
+    server.files["/tiny.zip"] = ARCHIVE
+    entry = dataclasses.replace(
+        sets.find_set(name), urls=(f"{server.url}/tiny.zip", f"{server.url}/second.zip")
+    )
+    offer(monkeypatch, entry)
+    assert datasets.load_pairs(name) == PAIRS
+    assert datasets.load_pairs(name) == PAIRS
+    assert server.asked == ["/tiny.zip"]  # the second time, the cache has it
+    assert files_below(cache) == [cache / TINY.file]
+
+
+def test_download_is_silent(server, cache, monkeypatch) -> None:
+    """What pooch would announce on stderr would stand in a notebook's output."""
+    said = []
+    monkeypatch.setattr(pooch.get_logger(), "handlers", [handler := logging.Handler()])
+    monkeypatch.setattr(handler, "emit", said.append)
+    server.files["/tiny.zip"] = ARCHIVE
+    pooch.get_logger().setLevel("INFO")
+    places.download(dataclasses.replace(TINY, urls=(f"{server.url}/tiny.zip",)), cache / "a.zip")
+    assert said == [] and pooch.get_logger().level == logging.INFO
+
+
+@pytest.mark.parametrize(
+    "fault", ["unreachable", "missing", "other file", "cut short", "broken-off", "not a zip", "empty"]
+)
+def test_second_address_is_used(fault, server, nowhere, cache, monkeypatch) -> None:
+    server.files.update(
+        {
+            "/good.zip": ARCHIVE,
+            "/other file.zip": make_zip({"tiny/tiny.txt": b"Go.\tVe.\n"}),
+            "/cut short.zip": ARCHIVE[:-40],
+            "/broken-off.zip": ARCHIVE,
+            "/not a zip.zip": b"<html>sign in first</html>",
+            "/empty.zip": b"",
+        }
+    )
+    first = nowhere if fault == "unreachable" else f"{server.url}/{fault}.zip"
+    for entry in (TINY, FIXED):
+        datasets.places.download(
+            dataclasses.replace(entry, urls=(first, f"{server.url}/good.zip")), cache / "a.zip"
+        )
+        assert (cache / "a.zip").read_bytes() == ARCHIVE
+        (cache / "a.zip").unlink()
+    assert files_below(cache) == []
+
+
+def test_no_address_works(server, nowhere, cache, monkeypatch) -> None:
+    server.files["/other.zip"] = make_zip({"tiny/tiny.txt": b"Go.\tVe.\n"})
+    offer(
+        monkeypatch,
+        dataclasses.replace(TINY, urls=(nowhere, f"{server.url}/missing.zip", f"{server.url}/other.zip")),
+    )
+    with pytest.raises(DataSetUnavailable) as caught:
+        datasets.load_translation("tiny")
+    message = str(caught.value)
+    assert "'tiny'" in message and "COURSE_DATA" in message and "not set now" in message
+    assert str(cache / TINY.file) in message and "go online" in message
+    assert all(part in message for part in (nowhere, "404", "holds 1 pairs, not 3"))
+    assert files_below(cache) == []
+
+
+def test_error_says_what_course_data_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COURSE_DATA", str(tmp_path / "given"))
+    with pytest.raises(DataSetUnavailable, match="given, which lacks it"):
+        datasets.locate("tiny")
+
+
+def test_wrong_checksum_names_both(server, cache) -> None:
+    server.files["/other.zip"] = other = make_zip({"tiny/tiny.txt": OTHER_TEXT})
+    with pytest.raises(DataSetUnavailable) as caught:
+        places.download(dataclasses.replace(FIXED, urls=(f"{server.url}/other.zip",)), cache / "a.zip")
+    assert hashlib.sha256(other).hexdigest() in str(caught.value)
+    assert FIXED.sha256 in str(caught.value)
+    assert files_below(cache) == []
+
+
+def test_interrupted_download_leaves_nothing(cache, monkeypatch) -> None:
+    def interrupted(url: str, path: Path) -> None:
+        path.write_bytes(ARCHIVE[:30])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(places, "_fetch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        places.download(dataclasses.replace(TINY, urls=("https://example.org/tiny.zip",)), cache / "a.zip")
+    assert files_below(cache) == []
+
+
+def test_cache_that_cannot_be_made(tmp_path: Path, server, monkeypatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "file" / "cache"))
+    offer(monkeypatch, dataclasses.replace(TINY, urls=(f"{server.url}/tiny.zip",)))
+    with pytest.raises(DataSetUnavailable, match="cannot write to the cache folder .*COURSE_CACHE"):
+        datasets.locate("tiny")
+    assert server.asked == []
+
+
+def test_read_only_cache(cache, server, monkeypatch) -> None:
+    def refused(**where: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(places.tempfile, "TemporaryFile", refused)
+    offer(monkeypatch, dataclasses.replace(TINY, urls=(f"{server.url}/tiny.zip",)))
+    with pytest.raises(DataSetUnavailable, match="Permission denied.*Set COURSE_CACHE to a folder"):
+        datasets.locate("tiny")
+    assert server.asked == [] and files_below(cache) == []
+
+
+# Files that are there but wrong
+
+
+@pytest.mark.parametrize("place", ["COURSE_DATA", "cache"])
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (ARCHIVE[:-30], "damaged or cut short"),
+        (b"", "damaged or cut short"),
+        (make_zip({"elsewhere.txt": TEXT}), "no member 'tiny/tiny.txt'"),
+        (
+            make_zip({"tiny/tiny.txt": TEXT, "../evil.txt": b""}),
+            r"'../evil.txt' of the archive points outside",
+        ),
+        (make_zip({"tiny/tiny.txt": TEXT, "a/../../evil.txt": b""}), "points outside"),
+        (make_zip({"tiny/tiny.txt": TEXT, "/etc/evil.txt": b""}), "points outside"),
+        (make_zip({"tiny/tiny.txt": TEXT, "C:/evil.txt": b""}), "points outside"),
+        (make_zip({"tiny/tiny.txt": TEXT, "..\\evil.txt": b""}), "points outside"),
+        (make_zip({"tiny/tiny.txt": b"Go.\tVe.\n"}), "holds 1 pairs, not 3"),
+        (make_zip({"tiny/tiny.txt": b"Go.\tVe.\nHi.\nNo.\tNo.\n"}), "2 of 3 lines are pairs"),
+        (make_zip({"tiny/tiny.txt": b"Go.\tVe.\nHi.\t \nNo.\tNo.\n"}), "2 of 3 lines are pairs"),
+        (make_zip({"tiny/tiny.txt": "Go.\tVé.\n".encode("latin-1")}), "not UTF-8"),
+    ],
+)
+def test_broken_file_is_refused(place, content, reason, tmp_path, cache, monkeypatch) -> None:
+    monkeypatch.setenv("COURSE_DATA", str(tmp_path / "given"))
+    path = put(tmp_path / "given" if place == "COURSE_DATA" else cache, content)
+    with pytest.raises(BrokenArchive, match=reason) as caught:
+        datasets.load_pairs("tiny")
+    assert str(path) in str(caught.value) and "Replace this file" in str(caught.value)
+    with pytest.raises(BrokenArchive, match="has SHA-256"):
+        datasets.load_pairs("fixed")
+    assert path.read_bytes() == content
+    assert not list(tmp_path.rglob("evil.txt"))
+
+
+def test_link_is_refused(cache) -> None:
+    file = io.BytesIO(ARCHIVE)
+    with zipfile.ZipFile(file, "a") as archive:
+        link = zipfile.ZipInfo("tiny/link")
+        link.external_attr = 0o120777 << 16
+        archive.writestr(link, "/etc/passwd")
+    put(cache, file.getvalue())
+    with pytest.raises(BrokenArchive, match="'tiny/link' of the archive points outside"):
+        datasets.locate("tiny")
+
+
+def test_every_damage_is_named(cache) -> None:
+    """Cut anywhere, or with any one byte changed, the archive is read correctly or refused."""
+    cut = [ARCHIVE[:length] for length in range(len(ARCHIVE))]
+    changed = [ARCHIVE[:i] + bytes([ARCHIVE[i] ^ 0xFF]) + ARCHIVE[i + 1 :] for i in range(len(ARCHIVE))]
+    refused = 0
+    for content in cut + changed:
+        path = put(cache, content)
+        try:
+            assert TINY.check(path) == "SHA-256 of tiny/tiny.txt"
+        except BrokenArchive:
+            refused += 1
+    assert refused > 0.6 * len(cut + changed)
+
+
+def test_unknown_checksum_is_said_openly(cache, caplog) -> None:
+    put(cache, make_zip({"tiny/tiny.txt": OTHER_TEXT}))
+    assert datasets.load_pairs("tiny")[2] == ("Who is she?", "¿Quién es?")
+    assert "3 well-formed pairs, though tiny/tiny.txt has not the known SHA-256" in caplog.text
+    caplog.clear()
+    put(cache)
+    assert datasets.load_pairs("tiny") == PAIRS  # read anew, because the file has changed
+    assert caplog.text == ""

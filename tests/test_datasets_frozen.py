@@ -1,0 +1,40 @@
+"""The test sentences of every set, frozen: all figures of the course speak of the same sentences.
+
+    COURSE_DATA=… python tests/test_datasets_frozen.py
+
+prints the sums as they are now, for a set that has been changed on purpose.
+"""
+
+import pytest
+
+from course_lib.datasets import catalogue, fingerprint, load_translation
+
+FROZEN = {
+    ("spa-eng", None): "90825cf90a95d70f201c99e0e6c714e349ad73c93097ae2088bbff3059492880",
+    ("spa-eng", 8): "e42e67f3f48391155375e197db1fc5415340677ea35332acfdda4f5d0f9c7bb1",
+    ("fra-eng", None): "0a377f264f988dabee5ab84be5cafa36eeb5ca79476109a1f84ed7eeea30e84f",
+    ("fra-eng", 8): "46ffbcccb51a6b7e962525a850877df1a096b5f46d0aaff53af2527531290d83",
+}
+"""SHA-256 of the sorted test pairs as they are compared, by name and `max_words`."""
+
+
+def _case(name: str, max_words: int | None):
+    marks = [pytest.mark.real_data] if catalogue()[name].file else []
+    return pytest.param(name, max_words, marks=marks, id=f"{name}-{max_words}")
+
+
+@pytest.mark.parametrize(("name", "max_words"), [_case(*key) for key in FROZEN])
+def test_test_sentences_are_the_frozen_ones(name: str, max_words: int | None) -> None:
+    data = load_translation(name, max_words=max_words)
+    assert fingerprint(data.test) == FROZEN[name, max_words]
+
+
+def test_every_set_is_frozen() -> None:
+    assert {name for name, _ in FROZEN} == set(catalogue())
+
+
+if __name__ == "__main__":
+    for name, max_words in FROZEN | {("grammar", None): ""}:
+        print(
+            f'    ("{name}", {max_words}): "{fingerprint(load_translation(name, max_words=max_words).test)}",'
+        )

@@ -1,0 +1,58 @@
+"""Learning rates against the formulas, and settings that contradict each other."""
+
+import math
+
+import pytest
+
+from course_lib.schedules import TrainConfig, learning_rate
+
+
+def rates(total=100, **settings):
+    config = TrainConfig(steps=total, warmup=20, **settings)
+    return [learning_rate(step, total, config, d_model=64) for step in range(total)]
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine", "constant"])
+def test_the_warmup_rises_linearly_to_the_peak(schedule):
+    found = rates(schedule=schedule, lr=0.5)
+    assert found[:20] == pytest.approx([0.5 * n / 20 for n in range(1, 21)])
+    assert max(found) == pytest.approx(0.5)
+
+
+def test_what_follows_the_warmup():
+    assert rates(schedule="linear", lr=1.0)[60] == pytest.approx(40 / 80)
+    assert rates(schedule="cosine", lr=1.0)[60] == pytest.approx(0.5 + 0.5 * math.cos(math.pi / 2))
+    assert rates(schedule="cosine", lr=1.0)[40] == pytest.approx(0.5 + 0.5 * math.cos(math.pi / 4))
+    assert rates(schedule="constant", lr=1.0)[99] == 1.0
+    assert rates(schedule="linear", lr=1.0)[99] == pytest.approx(1 / 80)
+
+
+def test_noam_peaks_at_the_end_of_the_warmup():
+    found = rates(schedule="noam", lr=1.0)
+    assert found == pytest.approx([64**-0.5 * min(n**-0.5, n * 20**-1.5) for n in range(1, 101)])
+    assert found.index(max(found)) == 19
+
+
+def test_the_peak_of_the_lecture():
+    """Kak: twice the paper's rate, 4000 steps of warm-up, width 256."""
+    config = TrainConfig(steps=1, schedule="noam", lr=2.0, warmup=4000)
+    assert learning_rate(3999, None, config, d_model=256) == pytest.approx(1.98e-3, rel=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "steps=None, minutes=None"),
+        ({"steps": 5, "minutes": 1.0}, "steps=5, minutes=1.0"),
+        ({"minutes": 1.0, "warmup": 10}, "warmup=10 .*minutes=1.0"),
+        ({"steps": 5, "schedule": "step"}, "schedule='step'"),
+    ],
+)
+def test_contradictions_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        TrainConfig(**settings)
+
+
+def test_a_fall_needs_an_end():
+    with pytest.raises(ValueError, match="last step, past 100"):
+        learning_rate(100, None, TrainConfig(minutes=1.0))
