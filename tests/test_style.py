@@ -14,11 +14,15 @@ from course_lib.__main__ import NEEDS
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.parametrize("arguments", [("check",), ("format", "--check")])
+@pytest.mark.parametrize(
+    "arguments", [("check", "--output-format=concise"), ("format", "--check", "--quiet")]
+)
 def test_ruff(arguments):
     command = [sys.executable, "-m", "ruff", *arguments, "--no-cache", "."]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    if done.returncode:
+        again = " ".join(["python -m ruff", *arguments])
+        pytest.fail(f"{done.stdout[-3000:]}{done.stderr[-1000:]}\n{again}", pytrace=False)
 
 
 def test_the_readme_names_every_file_of_the_library():

@@ -1,0 +1,303 @@
+"""`python -m course_lib` before and while the environment is made; nothing here needs a network."""
+
+import ast
+import os
+import subprocess
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from course_lib import __main__ as command_line
+from course_lib.commands import environment, lab, pip, requirements, test, venv
+
+ROOT = Path(__file__).resolve().parents[1]
+VERBS = ("lab", "test", "doctor", "data", "train", "bench", "refresh", "colab")
+
+
+def bare(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess:
+    """Run this Python without site-packages: what a newcomer's Python has."""
+    variables = {
+        k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH")
+    }
+    variables["PYTHONUTF8"] = "1"
+    command = [sys.executable, "-S", "-m", "course_lib", *arguments]
+    return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, encoding="utf-8")
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch) -> Path:
+    """A place for `.venv` of its own, and a pip that only notes what it is asked to install."""
+    asked: list[list[str]] = []
+    monkeypatch.setattr(venv, "VENV", tmp_path / ".venv")
+    monkeypatch.setattr(pip, "install", lambda python, arguments, *rest: asked.append(list(arguments)))
+    monkeypatch.setattr(pip, "works", lambda python: python.exists())
+    monkeypatch.setattr(pip, "asked", asked, raising=False)
+    return tmp_path
+
+
+def half_made(folder: Path) -> None:
+    """What `python -m venv` leaves, but empty: enough for everything except starting it."""
+    python = venv.python()
+    python.parent.mkdir(parents=True)
+    python.touch()
+    (folder / ".venv" / "pyvenv.cfg").write_text("version = 3.11.7\n")
+
+
+def test_the_overview_names_every_verb_without_packages():
+    result = bare("--help")
+    assert result.returncode == 0
+    for verb in VERBS:
+        if (ROOT / "course_lib" / "commands" / f"{verb}.py").exists():
+            assert f"\n  {verb} " in result.stdout
+
+
+def test_a_verb_explains_itself_without_packages():
+    result = bare("test", "--help")
+    assert result.returncode == 0 and "--fast" in result.stdout
+
+
+def test_an_unknown_verb_is_refused():
+    result = bare("leb")
+    assert result.returncode == 1 and "'leb'" in result.stderr
+
+
+def test_an_unknown_option_is_refused():
+    assert bare("doctor", "--fats").returncode == 2
+
+
+@pytest.mark.parametrize("file", ["__init__.py", "__main__.py"])
+def test_an_old_python_can_read_the_first_files(file):
+    ast.parse((ROOT / "course_lib" / file).read_text(encoding="utf-8"), feature_version=(3, 6))
+
+
+def test_an_old_python_is_told_what_to_do(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "version_info", (3, 10, 13))
+    monkeypatch.setattr("shutil.which", lambda name: name == "python3.12")
+    assert command_line.main(["lab"]) == 1
+    said = capsys.readouterr().err
+    assert "3.11 or newer; this is 3.10.13" in said and "python3.12 -m course_lib lab" in said
+
+
+def test_a_complete_environment_is_used_as_it_is(course, monkeypatch):
+    monkeypatch.setattr(environment, "missing", lambda extras: [])
+    monkeypatch.setattr(environment, "activated", lambda: True)
+    monkeypatch.setattr(venv, "add_d2l", lambda python, prefix: pip.asked.append([venv.D2L]))
+    environment.ensure(("dev",))
+    assert pip.asked == [[venv.D2L]] and not (course / ".venv").exists()
+
+
+def test_an_incomplete_environment_gives_way_to_venv(course, monkeypatch, capsys):
+    started = []
+    monkeypatch.setattr(environment, "missing", lambda extras: ["torch>=2.11 (here 2.4.1)"])
+    monkeypatch.setattr(environment, "activated", lambda: True)
+    monkeypatch.setattr(environment, "start_again", lambda: started.append(True))
+    half_made(course)
+    environment.ensure(("dev",))
+    assert started and venv.stands()
+    assert "torch>=2.11 (here 2.4.1)" in capsys.readouterr().out
+
+
+def test_the_steps_of_the_set_up(course, capsys):
+    half_made(course)
+    venv.set_up()
+    exact = ["-c", str(ROOT / "constraints.txt")]
+    assert pip.asked == [
+        [*exact, requirements.pinned("torch")],
+        [*exact, "-e", f"{ROOT}[dev]"],
+        ["--no-deps", venv.D2L],
+    ]
+    venv.set_up()
+    assert len(pip.asked) == 3, "a second call installs nothing"
+
+
+@pytest.mark.parametrize("file", ["pyproject.toml", "constraints.txt"])
+def test_changed_requirements_are_installed(course, file, monkeypatch):
+    half_made(course)
+    venv.set_up()
+    copy = course / "copy"
+    copy.mkdir()
+    for name in ("pyproject.toml", "constraints.txt"):
+        (copy / name).write_bytes((ROOT / name).read_bytes())
+    monkeypatch.setattr(requirements, "ROOT", copy)
+    monkeypatch.setattr(venv, "ROOT", copy)
+    venv.set_up()
+    assert venv.stands()
+    text = (copy / file).read_text(encoding="utf-8")
+    (copy / file).write_text(text.replace("2.11", "2.12").replace("torch==", "torch==1"), encoding="utf-8")
+    assert not venv.stands()
+
+
+def test_an_interrupted_installation_is_repeated(course, capsys):
+    half_made(course)
+    site = course / ".venv" / "lib" / "python3.11" / "site-packages"
+    for name in ("whole-1.0", "broken-2.0"):
+        (site / f"{name}.dist-info").mkdir(parents=True)
+        (site / f"{name}.dist-info" / "METADATA").touch()
+    (site / "whole-1.0.dist-info" / "RECORD").touch()
+    venv.set_up()
+    assert [path.name for path in site.iterdir()] == ["whole-1.0.dist-info"]
+    assert "broken-2.0" in capsys.readouterr().out
+
+
+def test_a_failed_step_leaves_no_stamp(course, monkeypatch):
+    def fail(python, arguments, *rest):
+        raise pip.PipError("no network")
+
+    half_made(course)
+    monkeypatch.setattr(pip, "install", fail)
+    with pytest.raises(venv.SetUpError, match="no network"):
+        venv.set_up()
+    assert not venv.stands()
+
+
+def test_a_failed_d2l_is_said_and_stops_nothing(course, monkeypatch, capsys):
+    def fail_d2l(python, arguments, *rest):
+        pip.asked.append(arguments)
+        if venv.D2L in arguments:
+            raise pip.PipError("d2l is not to be had")
+
+    half_made(course)
+    monkeypatch.setattr(pip, "install", fail_d2l)
+    venv.set_up()
+    assert venv.stands()
+    assert "d2l is not to be had" in capsys.readouterr().out
+    venv.add_d2l(venv.python(), venv.VENV)
+    assert len(pip.asked) == 3, "it is not tried again at each call"
+
+
+def test_a_folder_that_is_no_environment_is_left_alone(course):
+    (course / ".venv").mkdir()
+    (course / ".venv" / "thesis.txt").write_text("mine")
+    with pytest.raises(venv.SetUpError, match="in the way"):
+        venv.set_up()
+    assert (course / ".venv" / "thesis.txt").read_text() == "mine"
+
+
+def test_a_full_disk_is_noticed_first(course, monkeypatch):
+    monkeypatch.setattr(venv.shutil, "disk_usage", lambda path: Namespace(free=1_000_000_000))
+    with pytest.raises(venv.SetUpError, match="needs about 3 GB. 1.0 GB are free"):
+        venv.set_up()
+
+
+def test_a_python_without_venv_says_how_to_get_it(course, monkeypatch):
+    monkeypatch.setattr(venv.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(venv.SetUpError, match="apt install python3.*-venv"):
+        venv.set_up()
+
+
+def test_a_venv_is_really_made(course, monkeypatch):
+    monkeypatch.setattr(pip, "works", lambda python: False)
+    real = subprocess.run
+    monkeypatch.setattr(venv.subprocess, "run", lambda args, **kw: real([*args, "--without-pip"], **kw))
+    venv.set_up()
+    version = [venv.python(), "-c", "import sys; print(sys.version_info[:2])"]
+    assert real(version, capture_output=True, text=True).stdout.strip() == str(tuple(sys.version_info[:2]))
+
+
+def test_two_set_ups_do_not_meet(course):
+    script = (
+        "import sys; from pathlib import Path; from course_lib.commands import venv\n"
+        "with venv._alone(): print('in', flush=True); sys.stdin.read(1); print('out', flush=True)"
+    )
+    command = [sys.executable, "-c", script]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": ROOT}
+    with subprocess.Popen(command, **pipes) as first, subprocess.Popen(command, **pipes) as second:
+        lines = [first.stdout.readline(), second.stdout.readline()]
+        one, other = (first, second) if lines[0] == "in\n" else (second, first)
+        one.communicate("x")
+        assert sorted(lines)[0].startswith("Another set-up is running")
+        assert other.communicate("x")[0] == "in\nout\n"
+
+
+def test_a_real_pip_says_what_it_lacks():
+    arguments = ["--no-index", "no-such-package"]
+    with pytest.raises(pip.PipError, match="no-such-package[\\s\\S]*cannot be reached"):
+        pip.install(Path(sys.executable), arguments, "a package")
+
+
+@pytest.mark.parametrize(
+    "line, advice",
+    [
+        ("ERROR: Could not install: [Errno 28] No space left on device", "disk is full"),
+        ("Failed to establish a new connection", "cannot be reached"),
+        ("[Errno 13] Permission denied: '/usr/lib'", "folder of your own"),
+        ("ERROR: No matching distribution found for torch==2.13.0", "64-bit Python"),
+        ("something else", "Repeat the command"),
+    ],
+)
+def test_advice_fits_the_failure(line, advice):
+    assert advice in pip.diagnosis(["Collecting torch", line, ""])
+    assert f"    {line}\n" in pip.diagnosis([line, "ERROR: failed"]) or advice == "Repeat the command"
+
+
+def test_pip_works_here_and_not_in_an_empty_folder(tmp_path):
+    assert pip.works(Path(sys.executable))
+    assert not pip.works(tmp_path / "bin" / "python")
+
+
+@pytest.fixture
+def called(monkeypatch) -> list:
+    """What a command would start, instead of starting it; as on Windows, where it returns afterwards."""
+    calls = []
+    monkeypatch.setattr(environment, "WINDOWS", True)
+    monkeypatch.setattr(subprocess, "call", lambda command, **more: calls.append((command, more)) or 7)
+    return calls
+
+
+def test_lab_serves_the_notebooks_on_localhost_only(called):
+    assert lab.run(Namespace(no_browser=True, port=9001, rest=["--debug"])) == 7
+    command, more = called[0]
+    assert command[1:3] == ["-m", "jupyterlab"] and "--no-browser" in command and command[-1] == "--debug"
+    assert "--ServerApp.ip=localhost" in command and "--ServerApp.port=9001" in command
+    assert f"--ServerApp.root_dir={ROOT / 'notebooks'}" in command
+    assert not [one for one in command if "token" in one.lower() or "password" in one.lower()]
+    assert more["env"]["PYTHONPATH"].split(os.pathsep)[0] == str(ROOT)
+
+
+def test_test_runs_everything_in_one_pytest(called):
+    assert test.run(Namespace(fast=False, rest=["-x"])) == 7
+    (command, _), = called  # fmt: skip
+    assert command[1:5] == ["-m", "pytest", "tests", "notebooks"]
+    assert "--nbval" in command and "--nbval-sanitize-with=tests/nbval_sanitize.cfg" in command
+    assert command[-1] == "-x"
+
+
+def test_fast_leaves_the_notebooks_out():
+    assert test.arguments(True, ["-q"]) == ["tests", "-q"]
+
+
+@pytest.mark.parametrize(
+    "name", ["tests/test_masks.py::test_causal", "notebooks/01_softmax_and_scaling.ipynb"]
+)
+def test_named_files_are_run_instead_of_all(name):
+    assert "tests" not in test.arguments(False, [name]) and name in test.arguments(False, [name])
+
+
+def test_windows_waits_for_the_other_python(called, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["course_lib", "lab", "--port", "1"])
+    with pytest.raises(SystemExit, match="7"):
+        environment.start_again()
+    assert called[0][0] == [str(venv.python()), "-m", "course_lib", "lab", "--port", "1"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows cannot replace a process")
+def test_elsewhere_the_other_program_takes_the_place_of_this_one(tmp_path):
+    code = (
+        "import os, sys; from course_lib.commands import environment; print(os.getpid())\n"
+        "look = 'import os; print(os.getpid(), os.getcwd(), os.environ[\"A\"]); raise SystemExit(5)'\n"
+        f"environment.become([sys.executable, '-c', look], cwd={str(tmp_path)!r}, env={{'A': 'b'}})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    before, after, folder, variable = done.stdout.split()
+    assert (before, folder, variable, done.returncode) == (after, str(tmp_path.resolve()), "b", 5)
+
+
+def test_the_installed_package_knows_its_requirements(monkeypatch):
+    lines = ["numpy>=2.0", "no-such-package>=1.0", "jupyterlab>=4.3; extra == 'dev'"]
+    monkeypatch.setattr(requirements, "is_repository", lambda: False)
+    monkeypatch.setattr(requirements.importlib.metadata, "requires", lambda name: lines)
+    assert requirements.requirements() == lines[:2]
+    assert requirements.requirements(("dev",)) == [*lines[:2], "jupyterlab>=4.3"]
+    assert requirements.missing() == ["no-such-package>=1.0 (not installed)"]
