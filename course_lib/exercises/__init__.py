@@ -1,0 +1,39 @@
+"""Exercises with checks that name the mistake: `check("01.temperature", my_function)`."""
+
+import importlib
+import pkgutil
+from typing import Any
+
+from course_lib.exercises.checking import Verdict, judge
+from course_lib.exercises.exercise import Exercise, Mistake
+
+__all__ = ["Exercise", "Mistake", "Verdict", "catalogue", "check", "judge"]
+
+
+def check(exercise_id: str, answer: Any) -> None:
+    """Print what became of an answer: passed, not tried yet, or what is wrong with it and why.
+
+    answer: the learner's function, or the value where the exercise asks for one.
+    Raises ValueError for an exercise that does not exist.
+    """
+    number = exercise_id.partition(".")[0]
+    exercises = _of_chapter(f"ch{number}") if f"ch{number}" in _chapters() else catalogue()
+    if exercise_id not in exercises:
+        raise ValueError(f"there is no exercise {exercise_id!r}; there are {', '.join(exercises)}")
+    print(judge(exercises[exercise_id], answer).text)
+
+
+def catalogue() -> dict[str, Exercise]:
+    """All exercises by their id, in the order of the chapters."""
+    return {key: exercise for chapter in _chapters() for key, exercise in _of_chapter(chapter).items()}
+
+
+def _chapters() -> list[str]:
+    """The modules of the chapters, such as `ch01`."""
+    names = (module.name for module in pkgutil.iter_modules(__path__))
+    return sorted(name for name in names if name[:2] == "ch" and name[2:].isdigit())
+
+
+def _of_chapter(chapter: str) -> dict[str, Exercise]:
+    module = importlib.import_module(f"{__name__}.{chapter}")
+    return {exercise.id: exercise for exercise in module.EXERCISES}

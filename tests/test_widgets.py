@@ -1,0 +1,158 @@
+"""Widgets: every control moves the picture and the text, and nothing is left behind."""
+
+import io
+import math
+
+import ipywidgets
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+from matplotlib.figure import Figure
+from PIL import Image
+
+from course_lib import show, widgets
+from course_lib.widgets import explorer, softmax
+
+WIDGETS = [widgets.softmax_explorer]
+SLIDERS = (
+    ipywidgets.IntSlider,
+    ipywidgets.FloatSlider,
+    ipywidgets.FloatLogSlider,
+    ipywidgets.SelectionSlider,
+)
+
+
+def another_value(control: ipywidgets.Widget):
+    """A value of the control that it has not now."""
+    if hasattr(control, "options"):
+        return next(option for option in control.options if option != control.value)
+    if isinstance(control.value, bool):
+        return not control.value
+    if isinstance(control, ipywidgets.FloatLogSlider):
+        return control.base**control.max
+    return control.max if control.value != control.max else control.min
+
+
+@pytest.fixture
+def projecting():
+    widgets.projector()
+    yield
+    widgets.projector(on=False)
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+def test_each_control_moves_the_picture_and_the_text(make) -> None:
+    for name in make().controls:
+        widget = make()
+        picture, text = widget.image.value, widget.text.value
+        widget.controls[name].value = another_value(widget.controls[name])
+        assert widget.image.value != picture, name
+        assert widget.text.value != text, name
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+def test_moving_there_and_back_draws_the_same_picture(make) -> None:
+    widget = make()
+    before = widget.image.value
+    control = next(iter(widget.controls.values()))
+    first, control.value = control.value, another_value(control)
+    control.value = first
+    assert widget.image.value == before
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+def test_sliders_are_labelled_and_the_picture_has_a_width(make) -> None:
+    widget = make()
+    assert all(control.description for control in widget.controls.values())
+    for control in widget.controls.values():
+        assert not isinstance(control, SLIDERS) or control.style.description_width == "initial"
+    picture = Image.open(io.BytesIO(widget.image.value))
+    assert picture.width == pytest.approx(int(widget.image.width) * explorer.SHARPNESS, abs=2)
+    assert widget.image.layout.max_width == "100%"
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+def test_no_figure_stays_open_and_no_setting_changes(make) -> None:
+    settings, figures = dict(mpl.rcParams), plt.get_fignums()
+    widget = make()
+    widget.redraw()
+    assert plt.get_fignums() == figures
+    assert dict(mpl.rcParams) == settings
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+def test_a_cell_that_ends_in_a_widget_shows_it_with_words(make, monkeypatch) -> None:
+    shown = []
+    monkeypatch.setattr(show, "display", lambda data, raw: shown.append(data))
+    make()._ipython_display_()
+    assert list(shown[0]) == [show.WIDGET_VIEW, "text/plain"]
+    assert shown[0]["text/plain"].startswith("Widget: sliders")
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+def test_a_projected_widget_is_larger(make, projecting) -> None:
+    widget = make()
+    assert int(widget.image.width) == round(explorer.PROJECTED * 7 * show.CSS_DPI)
+    assert "course-projected" in widget.box._dom_classes
+    labels = widget.figure.findobj(mpl.text.Text)
+    assert min(label.get_fontsize() for label in labels if label.get_text()) >= 16
+
+
+def test_the_picture_equals_a_whole_drawing() -> None:
+    """Drawing only what moves comes to the same as drawing everything."""
+    widget = widgets.softmax_explorer()
+    widget.controls["d"].value = 1024
+    widget.controls["scaled"].value = False
+    for artist in widget.figure.findobj(lambda artist: artist.get_animated()):
+        artist.set_animated(False)
+    mine = np.asarray(Image.open(io.BytesIO(widget.image.value)))
+    whole = np.asarray(Image.open(io.BytesIO(explorer.Canvas(widget.figure).png())))
+    assert (mine != whole).mean() < 0.003  # a bar may lie over the axis line instead of under it
+
+
+def test_without_moving_parts_the_whole_figure_is_drawn_each_time() -> None:
+    def picture(figure: Figure):
+        axes = figure.subplots()
+
+        def update(height):
+            axes.clear()
+            axes.plot([0, height])
+            axes.set_title(f"up to {height} < 9")
+            return f"up to {height} < 9"
+
+        return update
+
+    widget = widgets.Explorer(
+        {"height": explorer.slider(ipywidgets.IntSlider, "height", value=1)}, picture, "A line."
+    )
+    before = widget.image.value
+    widget.controls["height"].value = 5
+    assert widget.image.value != before
+    assert "up to 5 &lt; 9" in widget.text.value
+
+
+def test_softmax_numbers() -> None:
+    """The text says what was computed: with T = √d the unscaled weights are the scaled ones at T = 1."""
+    widget = widgets.softmax_explorer()
+    widget.controls["d"].value = 256
+    scaled = widget.text.value
+    weights = (softmax.dot_products(256, 1) / 16).softmax(dim=-1)
+    assert f"largest weight {weights.max():.2f}, " in scaled
+    assert f"entropy {torch.special.entr(weights).sum():.2f} of {math.log(8):.2f}" in scaled
+    unscaled = softmax.softmax_picture(Figure(layout="none"))(temperature=16.0, d=256, query=1, scaled=False)
+    assert f"largest weight {weights.max():.2f}, " in unscaled
+
+
+@pytest.mark.parametrize(
+    ("largest", "gradient", "said"),
+    [
+        (0.99, 0.001, "almost nothing"),
+        (0.13, 0.33, "nearly equal"),
+        (0.9, 0.2, "most of"),
+        (0.4, 0.4, "still looks"),
+    ],
+)
+def test_the_softmax_text_says_what_is_seen(largest: float, gradient: float, said: str) -> None:
+    assert said in softmax._verdict(largest, gradient)
