@@ -2,8 +2,10 @@
 
 import os
 import re
+from functools import cache
 from pathlib import Path
 
+import jaxtyping
 import matplotlib
 import pytest
 
@@ -53,6 +55,25 @@ def _refuse_skip(report):
             report.outcome = "failed"
             report.longrepr = f"{report.nodeid}: skipped where nothing may be skipped ({reason})"
     return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def grammar_without_type_checks() -> None:
+    """Make the grammar's pairs without checking types: it has no shapes, and millions of small calls."""
+    from course_lib import grammar
+
+    checked = grammar._pairs
+
+    @cache
+    def unchecked() -> tuple[tuple[str, str], ...]:
+        before = jaxtyping.config.jaxtyping_disable
+        jaxtyping.config.update("jaxtyping_disable", True)
+        try:
+            return checked()
+        finally:
+            jaxtyping.config.update("jaxtyping_disable", before)
+
+    grammar._pairs = unchecked
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])

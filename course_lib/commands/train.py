@@ -21,7 +21,7 @@ def add_arguments(parser):
     kind.add_argument("--batch", type=int, default=64, help="sentences in a batch (64)")
     kind.add_argument("--lr", type=float, default=1.5e-3, help="peak learning rate (0.0015)")
     kind.add_argument("--warmup", type=int, default=300, help="steps of warm-up (300)")
-    kind.add_argument("--dropout", type=float, default=0.1, help="probability (0.1)")
+    kind.add_argument("--dropout", type=float, default=0.0, help="probability; pays after several epochs (0)")
     kind.add_argument("--precision", default="auto", help="auto, fp32, bf16 or fp16 (auto)")
     kind.add_argument("--compile", action="store_true", help="compile the model first")
     kind.add_argument("--checkpoint-every", type=int, default=500, help="steps between checkpoints (500)")
