@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
+import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_lib.attention import MultiHeadAttention
@@ -48,8 +49,13 @@ class FeedForward(nn.Module):
         self.w_out = nn.Linear(d_ff, d_model)
         self.activation = activation
 
-    def forward(self, x: Sequence) -> Sequence:
-        return self.w_out(self.activation(self.w_in(x)))
+    def forward(self, x: Sequence, real: Int[Tensor, " real"] | None = None) -> Sequence:
+        """real: numbers of the tokens that are not padding; the others get zeros, at no cost."""
+        if real is None:
+            return self.w_out(self.activation(self.w_in(x)))
+        tokens = x.flatten(0, 1)
+        out = self.w_out(self.activation(self.w_in(tokens[real])))
+        return torch.zeros_like(tokens, dtype=out.dtype).index_copy(0, real, out).view_as(x)
 
 
 class EncoderBlock(nn.Module):
@@ -73,10 +79,19 @@ class EncoderBlock(nn.Module):
         self.feed_forward = FeedForward(d_model, d_ff, activation)
         self.residuals = nn.ModuleList(Residual(d_model, dropout, norm) for _ in range(2))
 
-    def forward(self, x: Sequence, mask: Mask | None = None, cache: Cache | None = None) -> Sequence:
-        """mask: which tokens may look at which. cache: of the tokens read before, in decoder-only models."""
+    def forward(
+        self,
+        x: Sequence,
+        mask: Mask | None = None,
+        cache: Cache | None = None,
+        real: Int[Tensor, " real"] | None = None,
+    ) -> Sequence:
+        """mask: which tokens may look at which. cache: of the tokens read before, in decoder-only models.
+
+        real: numbers of the tokens that are not padding, for `FeedForward`.
+        """
         x = self.residuals[0](x, lambda y: self.attention(y, y, mask, cache))
-        return self.residuals[1](x, self.feed_forward)
+        return self.residuals[1](x, lambda y: self.feed_forward(y, real))
 
 
 class DecoderBlock(nn.Module):
@@ -108,11 +123,13 @@ class DecoderBlock(nn.Module):
         mask: Mask | None = None,
         memory_mask: Mask | None = None,
         caches: tuple[Cache, Cache] | tuple[None, None] = (None, None),
+        real: Int[Tensor, " real"] | None = None,
     ) -> Sequence:
         """mask: among the tokens of `x`. memory_mask: from them to the memory.
 
         caches: one for self-attention, one for cross-attention.
+        real: numbers of the tokens that are not padding, for `FeedForward`.
         """
         x = self.residuals[0](x, lambda y: self.attention(y, y, mask, caches[0]))
         x = self.residuals[1](x, lambda y: self.cross_attention(y, memory, memory_mask, caches[1]))
-        return self.residuals[2](x, self.feed_forward)
+        return self.residuals[2](x, lambda y: self.feed_forward(y, real))

@@ -18,6 +18,17 @@ def padding_mask(ids: Int[Tensor, "batch keys"], pad: int) -> Bool[Tensor, "batc
     return (ids != pad)[:, None, None, :]
 
 
+def real_tokens(ids: Int[Tensor, "batch tokens"], pad: int) -> Int[Tensor, " real"] | None:
+    """The numbers of the tokens that are not `pad`, counted row by row; None where that would not save work.
+
+    It would not in a batch without padding, nor on a GPU, which one would have to wait for.
+    """
+    if ids.device.type != "cpu":
+        return None
+    real = (ids != pad).flatten().nonzero()[:, 0]
+    return real if len(real) < ids.numel() else None
+
+
 def causal_mask(
     queries: int, keys: int | None = None, device: torch.device | str | None = None
 ) -> Bool[Tensor, "queries keys"]:

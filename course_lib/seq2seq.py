@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from course_lib.blocks import DecoderBlock, EncoderBlock
 from course_lib.cache import DecoderCache
-from course_lib.masks import causal_mask, padding_mask
+from course_lib.masks import causal_mask, padding_mask, real_tokens
 from course_lib.positions import LearnedPositions, SinusoidalPositions
 from course_lib.tokens import PAD
 
@@ -82,9 +82,9 @@ class Seq2Seq(nn.Module):
     def encode(self, source: Int[Tensor, "batch source"]) -> Memory:
         """Source ids, padded with PAD, to the encoder's memory."""
         mask = padding_mask(source, PAD)
-        x = self.embed(source)
+        x, real = self.embed(source), real_tokens(source, PAD)
         for block in self.encoder:
-            x = block(x, mask)
+            x = block(x, mask, real=real)
         return Memory(self.encoder_norm(x), mask)
 
     def decode(
@@ -98,9 +98,10 @@ class Seq2Seq(nn.Module):
         start = 0 if cache is None else cache.length
         tokens = target.shape[1]
         mask = causal_mask(tokens, start + tokens, target.device) if tokens > 1 else None
-        x = self.embed(target, start)
+        x, real = self.embed(target, start), real_tokens(target, PAD)
         for i, block in enumerate(self.decoder):
-            x = block(x, memory.states, mask, memory.mask, cache.layer(i) if cache else (None, None))
+            caches = cache.layer(i) if cache else (None, None)
+            x = block(x, memory.states, mask, memory.mask, caches, real)
         return self.decoder_norm(x)
 
     def unembed(self, states: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:

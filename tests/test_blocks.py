@@ -96,6 +96,18 @@ def test_feed_forward_treats_every_position_alike():
     assert torch.allclose(layer(x)[:, 3:4], layer(x[:, 3:4]), atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_feed_forward_spends_no_work_on_padding(dtype):
+    torch.manual_seed(0)
+    layer, x, real = FeedForward(D, D_FF), torch.randn(2, 5, D), torch.tensor([0, 1, 5, 6, 7])
+    with torch.autocast("cpu", torch.bfloat16, enabled=dtype == torch.bfloat16):
+        packed, whole = layer(x, real).flatten(0, 1), layer(x).flatten(0, 1)
+    assert packed.dtype == whole.dtype == dtype
+    assert torch.allclose(packed[real], whole[real], atol=1e-2 if dtype == torch.bfloat16 else 1e-6)
+    others = [i for i in range(10) if i not in real.tolist()]
+    assert packed[others].abs().max() == 0
+
+
 def test_parameter_counts():
     attention, feed_forward, norm = 4 * (D * D + D), 2 * D * D_FF + D + D_FF, 2 * D
     count = lambda module: sum(p.numel() for p in module.parameters())  # noqa: E731

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from course_lib.masks import causal_mask, padding_mask, valid_lens_mask
+from course_lib.masks import causal_mask, padding_mask, real_tokens, valid_lens_mask
 
 
 def test_padding_mask_hides_padding_from_every_query(device):
@@ -11,6 +11,12 @@ def test_padding_mask_hides_padding_from_every_query(device):
     mask = padding_mask(ids, pad=0)
     assert mask.shape == (2, 1, 1, 4)
     assert mask[:, 0, 0].tolist() == [[True, True, False, False], [True, True, True, False]]
+
+
+def test_real_tokens_are_counted_row_by_row():
+    ids = torch.tensor([[5, 6, 0, 0], [7, 8, 9, 0]])
+    assert real_tokens(ids, pad=0).tolist() == [0, 1, 4, 5, 6]
+    assert real_tokens(ids[:, :2], pad=0) is None
 
 
 @pytest.mark.parametrize(("queries", "keys"), [(1, 1), (4, 4), (1, 5), (3, 5)])

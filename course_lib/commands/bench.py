@@ -1,0 +1,54 @@
+"""`bench`: how fast the course's pieces are beside `nn.Transformer` and d2l, on this machine."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from course_lib.commands.requirements import ROOT
+from course_lib.commands.venv import SetUpError
+
+HELP = "measures speed against nn.Transformer and d2l, and writes the numbers to a file"
+TESTS = ROOT / "tests"
+SECONDS = {False: 30.0, True: 3.0}  # for one comparison; quick or not
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which rows, on what, how long, where to."""
+    parser.add_argument("rows", nargs="*", metavar="row", help="rows of the table (all of them)")
+    parser.add_argument("--device", help="cpu, cuda, … (a GPU where there is one)")
+    parser.add_argument("--threads", type=int, help="threads of the CPU (as torch chooses)")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, for a first impression")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help="JSON file for the numbers (after a full run tests/benchmarks/results/<machine>.json)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, print the table, write the file; 1 where that is impossible."""
+    if not (TESTS / "benchmarks").is_dir():
+        raise SetUpError("The benchmarks are in the course's repository; run this in a copy of it.")
+    import torch
+
+    sys.path.insert(0, str(TESTS))
+    from benchmarks import machine, report, rows
+    from benchmarks.timing import Plan
+
+    device = args.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise SetUpError("There is no CUDA device here: leave --device out.")
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    plan = Plan(device, SECONDS[args.quick], least=3 if args.quick else 5)
+    try:
+        result = rows.run(args.rows or rows.ROWS, plan, lambda text: print(text, flush=True))
+    except ValueError as problem:
+        raise SetUpError(str(problem)) from None
+    out = args.out
+    if out is None and not args.rows and not args.quick:
+        out = TESTS / "benchmarks" / "results" / machine.file_name(result["machine"])
+    if out is not None:
+        report.write(out, result)
+        print(f"The numbers are in {out}.")
+    return 0

@@ -1,0 +1,13 @@
+"""What the course's pieces cost, measured beside `nn.Transformer` and d2l in one process, in alternation.
+
+timing.py      alternating rounds, medians, quartiles, ratios
+machine.py     what it was measured on
+report.py      the table and the JSON file
+workload.py    seeded batches with the sentence lengths of a real set
+rivals.py      the same Transformer on PyTorch's own layers
+d2l_rival.py   the same Transformer from d2l's pieces
+training.py, decoding.py, layer.py, tools.py: the measurements
+rows.py        the rows of the table by name
+
+Started by `python -m course_lib bench`.
+"""

@@ -1,0 +1,91 @@
+"""How many sentences a second are written, 30 tokens each, whatever the model would like to end with."""
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+from benchmarks import d2l_rival, rivals, workload
+from benchmarks.timing import Comparison, Plan, Turn, measure
+from benchmarks.training import D2L, OURS, TORCH, config, measures, sizes_of, without_d2l
+from benchmarks.workload import Sizes
+from course_lib.decoding import greedy
+from course_lib.precision import autocast, choose_precision
+from course_lib.seq2seq import Seq2Seq
+from course_lib.tokens import BOS, pad
+
+TOKENS = 30
+NO_END = -1  # an id that is never written, so that no sentence ends early
+Write = Callable[[Tensor], Tensor | list[list[int]]]
+
+
+def our_writer(sizes: Sizes, device: str, tokens: int, precision: str = "fp32") -> Write:
+    """Our model with its cache."""
+    torch.manual_seed(0)
+    model = Seq2Seq(config(sizes, 0.0)).to(device).eval()
+
+    def write(source: Tensor) -> list[list[int]]:
+        with torch.inference_mode(), autocast(torch.device(device), precision):
+            start = torch.full((len(source), 1), BOS, device=source.device)
+            return greedy(model.generator(source), start, NO_END, tokens)
+
+    return write
+
+
+def writers(sizes: Sizes, device: str, tokens: int = TOKENS) -> dict[str, Write]:
+    """Every system as a function from source ids to exactly `tokens` written ones."""
+    torch_model = rivals.TorchTransformer(*measures(sizes), 0.0).to(device).eval()
+    found = {
+        OURS: our_writer(sizes, device, tokens),
+        TORCH: lambda source: rivals.greedy_recomputing(torch_model, source, tokens),
+        f"{TORCH}, last token only": lambda source: rivals.greedy_last_token(torch_model, source, tokens),
+    }
+    if not d2l_rival.absent():
+        d2l_model = d2l_rival.D2LTransformer(*measures(sizes), 0.0).to(device).eval()
+        found[D2L] = lambda source: d2l_rival.greedy(d2l_model, source, tokens)
+    return found
+
+
+def decoding(plan: Plan) -> Iterator[Comparison]:
+    """Greedy decoding: ours with its cache, `nn.Transformer` in two ways, d2l with its own cache."""
+    sizes = sizes_of(plan)
+    tokens = 5 if plan.tiny else TOKENS
+    found = writers(sizes, plan.device, tokens)
+    for batch in (1, sizes.batch):
+        sources = some_sources(batch, sizes, plan.device)
+        against = tuple(name for name in found if name != OURS)
+        comparison = Comparison(
+            "decoding", f"batch {batch}, {tokens} tokens, fp32", "sentences/s", OURS, 2.0, against
+        )
+        comparison.notes = without_d2l()
+        turns = {name: turn_of(write, sources) for name, write in found.items()}
+        yield measure(comparison, turns, plan.lasting(0.8))
+
+
+def precision(plan: Plan) -> Iterator[Comparison]:
+    """Our greedy decoding in bf16 against fp32."""
+    if not plan.tiny and choose_precision("auto", torch.device(plan.device)) != "bf16":
+        return
+    sizes = sizes_of(plan)
+    tokens = 5 if plan.tiny else TOKENS
+    sources = some_sources(sizes.batch, sizes, plan.device)
+    turns = {
+        name: turn_of(our_writer(sizes, plan.device, tokens, name), sources) for name in ("bf16", "fp32")
+    }
+    case = f"our greedy decoding, batch {sizes.batch}, {tokens} tokens"
+    yield measure(Comparison("precision", case, "sentences/s", "bf16"), turns, plan.lasting(0.3))
+
+
+def some_sources(batch: int, sizes: Sizes, device: str) -> list[Tensor]:
+    """Sixteen batches of source sentences."""
+    pairs = (workload.sentences(batch, sizes.vocab, seed) for seed in range(16))
+    return [pad([source for source, _ in some]).to(device) for some in pairs]
+
+
+def turn_of(write: Write, sources: list[Tensor]) -> Turn:
+    def turn(number: int) -> float:
+        source = sources[number % len(sources)]
+        write(source)
+        return len(source)
+
+    return turn

@@ -1,0 +1,51 @@
+"""The rows of the table by name, and what a whole run of them gives."""
+
+import datetime
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+from benchmarks import decoding, machine, report, training
+from benchmarks.layer import layer
+from benchmarks.timing import Comparison, Plan
+from benchmarks.tools import data, tokens, widget
+
+ROWS: dict[str, Callable[[Plan], Iterator[Comparison]]] = {
+    "training": training.training,
+    "precision": lambda plan: chain(training.precision(plan), decoding.precision(plan)),
+    "vocabulary": training.vocabulary,
+    "bucketing": training.bucketing,
+    "decoding": decoding.decoding,
+    "attention": layer,
+    "widget": widget,
+    "tokens": tokens,
+    "data": data,
+}
+NOTHING = {
+    "precision": "bf16 is not measurably faster than fp32 on this device",
+    "data": "nothing to load at this size",
+}
+
+
+def run(names: Iterable[str], plan: Plan, tell: Callable[[str], None]) -> dict[str, Any]:
+    """Measure these rows one after the other, telling each result; the same in numbers is returned.
+
+    Raises ValueError for an unknown name, before anything is measured.
+    """
+    names = list(names)
+    unknown = [name for name in names if name not in ROWS]
+    if unknown:
+        raise ValueError(f"no row {', '.join(unknown)}; there are {', '.join(ROWS)}")
+    facts = machine.describe(plan.device)
+    tell(", ".join(f"{key} {value}" for key, value in facts.items()) + "\n")
+    measured, left_out = [], {}
+    for name in names:
+        count = len(measured)
+        for comparison in ROWS[name](plan):
+            tell(report.as_text(comparison) + "\n")
+            measured.append(report.as_json(comparison))
+        if len(measured) == count:
+            left_out[name] = NOTHING.get(name, "nothing to measure")
+            tell(f"{name}: left out, {left_out[name]}\n")
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return {"machine": facts, "measured": today, "rows": measured, "left_out": left_out}

@@ -1,0 +1,85 @@
+"""The tools around the models: a widget's redraw, the tokenizers, the data sets."""
+
+import os
+from collections.abc import Callable, Iterator
+
+from benchmarks.timing import Comparison, Plan, Turn, measure
+from course_lib.tokens import Tokens
+
+WORDS = "the cat and dogs see my old house by a river where we were all happy in May".split()
+
+
+def widget(plan: Plan) -> Iterator[Comparison]:
+    """From the move of a slider to the new picture and text."""
+    from course_lib.widgets import softmax_explorer
+
+    explorer = softmax_explorer()
+    temperature = explorer.controls["temperature"]
+
+    def turn(number: int) -> float:
+        temperature.value = 0.2 + 0.1 * ((temperature.value < 0.25) + 2 * (number % 50))
+        return 1.0
+
+    comparison = Comparison("widget", "softmax_explorer, one move of a slider", "s", "redraw")
+    yield measure(comparison, {"redraw": turn}, plan.lasting(0.1))
+
+
+def tokens(plan: Plan) -> Iterator[Comparison]:
+    """Sentences to ids and back, with subwords and with words."""
+    texts = sample(plan)
+    kinds = {"subwords": Tokens.train(texts, 6000), "words": Tokens.train(texts, 22_000, "words")}
+    for verb, make in (("encode", encoder), ("decode", decoder)):
+        turns = {name: make(kind, texts) for name, kind in kinds.items()}
+        comparison = Comparison(
+            "tokens", f"{verb}, English sentences of the grammar", "sentences/s", "subwords"
+        )
+        yield measure(comparison, turns, plan.lasting(0.1))
+
+
+def sample(plan: Plan) -> list[str]:
+    """Two thousand English sentences."""
+    if plan.tiny:
+        return [f"{a} {b}." for a in WORDS for b in WORDS]
+    from course_lib import grammar
+
+    return grammar.sentences("en")[:2000]
+
+
+def encoder(tokens: Tokens, texts: list[str]) -> Turn:
+    return lambda number: len(tokens.encode_batch(texts))
+
+
+def decoder(tokens: Tokens, texts: list[str]) -> Turn:
+    ids = tokens.encode_batch(texts)
+    return lambda number: len([tokens.decode(sentence) for sentence in ids])
+
+
+def data(plan: Plan) -> Iterator[Comparison]:
+    """From nothing in memory to divided sentence pairs."""
+    for name, forget in {"grammar": forget_grammar, "spa-eng": forget_files}.items():
+        if not plan.tiny and (name == "grammar" or os.environ.get("COURSE_DATA")):
+            comparison = Comparison("data", f"{name}, load and divide", "s", "load")
+            yield measure(comparison, {"load": loader(name, forget)}, plan.few(0.2, warm_up=0))
+
+
+def loader(name: str, forget: Callable[[], None]) -> Turn:
+    from course_lib.datasets import load_translation
+
+    def turn(number: int) -> float:
+        forget()
+        load_translation(name, max_words=8)
+        return 1.0
+
+    return turn
+
+
+def forget_grammar() -> None:
+    from course_lib import grammar
+
+    grammar._pairs.cache_clear()
+
+
+def forget_files() -> None:
+    from course_lib.datasets import pairs
+
+    pairs._read.cache_clear()
