@@ -50,7 +50,7 @@ class FeedForward(nn.Module):
         self.activation = activation
 
     def forward(self, x: Sequence, real: Int[Tensor, " real"] | None = None) -> Sequence:
-        """real: numbers of the tokens that are not padding; the others get zeros, at no cost."""
+        """real: numbers of the only tokens that matter (`real_tokens`); the others get zeros, at no cost."""
         if real is None:
             return self.w_out(self.activation(self.w_in(x)))
         tokens = x.flatten(0, 1)
@@ -88,7 +88,7 @@ class EncoderBlock(nn.Module):
     ) -> Sequence:
         """mask: which tokens may look at which. cache: of the tokens read before, in decoder-only models.
 
-        real: numbers of the tokens that are not padding, for `FeedForward`.
+        real: numbers of the only tokens that matter, for `FeedForward`.
         """
         x = self.residuals[0](x, lambda y: self.attention(y, y, mask, cache))
         return self.residuals[1](x, lambda y: self.feed_forward(y, real))
@@ -128,7 +128,7 @@ class DecoderBlock(nn.Module):
         """mask: among the tokens of `x`. memory_mask: from them to the memory.
 
         caches: one for self-attention, one for cross-attention.
-        real: numbers of the tokens that are not padding, for `FeedForward`.
+        real: numbers of the only tokens that matter, for `FeedForward`.
         """
         x = self.residuals[0](x, lambda y: self.attention(y, y, mask, caches[0]))
         x = self.residuals[1](x, lambda y: self.cross_attention(y, memory, memory_mask, caches[1]))

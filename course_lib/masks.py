@@ -18,15 +18,16 @@ def padding_mask(ids: Int[Tensor, "batch keys"], pad: int) -> Bool[Tensor, "batc
     return (ids != pad)[:, None, None, :]
 
 
-def real_tokens(ids: Int[Tensor, "batch tokens"], pad: int) -> Int[Tensor, " real"] | None:
-    """The numbers of the tokens that are not `pad`, counted row by row; None where that would not save work.
+def real_tokens(ids: Int[Tensor, "batch tokens"], pad: int, multiple: int = 64) -> Int[Tensor, " real"]:
+    """The numbers of the tokens that are not `pad`, row by row, and then some that are.
 
-    It would not in a batch without padding, nor on a GPU, which one would have to wait for.
+    As many of these as fill the list up to a multiple of `multiple`, if there are so many: matrix products
+    are prepared anew for each shape, so shapes that come again save time.
     """
-    if ids.device.type != "cpu":
-        return None
-    real = (ids != pad).flatten().nonzero()[:, 0]
-    return real if len(real) < ids.numel() else None
+    real = (ids != pad).flatten()
+    numbers = real.nonzero()[:, 0]
+    spare = (~real).nonzero()[: -len(numbers) % multiple, 0]
+    return torch.cat([numbers, spare])
 
 
 def causal_mask(

@@ -82,7 +82,7 @@ class Seq2Seq(nn.Module):
     def encode(self, source: Int[Tensor, "batch source"]) -> Memory:
         """Source ids, padded with PAD, to the encoder's memory."""
         mask = padding_mask(source, PAD)
-        x, real = self.embed(source), real_tokens(source, PAD)
+        x, real = self.embed(source), without_padding(source)
         for block in self.encoder:
             x = block(x, mask, real=real)
         return Memory(self.encoder_norm(x), mask)
@@ -98,7 +98,7 @@ class Seq2Seq(nn.Module):
         start = 0 if cache is None else cache.length
         tokens = target.shape[1]
         mask = causal_mask(tokens, start + tokens, target.device) if tokens > 1 else None
-        x, real = self.embed(target, start), real_tokens(target, PAD)
+        x, real = self.embed(target, start), without_padding(target)
         for i, block in enumerate(self.decoder):
             caches = cache.layer(i) if cache else (None, None)
             x = block(x, memory.states, mask, memory.mask, caches, real)
@@ -134,6 +134,17 @@ class TranslationGenerator:
         """Go on with these sentences of the batch, in this order."""
         self.memory = self.memory.select(rows)
         self.cache.select(rows)
+
+
+def without_padding(ids: Int[Tensor, "batch tokens"]) -> Int[Tensor, " real"] | None:
+    """`real_tokens`, or None where they save no work: in a batch with little padding, and on a GPU.
+
+    A GPU does the superfluous work in less time than it takes to wait for the number of tokens.
+    """
+    if ids.device.type != "cpu":
+        return None
+    real = real_tokens(ids, PAD)
+    return real if len(real) < ids.numel() else None
 
 
 def initialise(module: nn.Module) -> None:

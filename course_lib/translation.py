@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from course_lib.checkpoints import load_model, save_model
 from course_lib.decoding import greedy
 from course_lib.files import atomic_path
+from course_lib.masks import real_tokens
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.tokens import BOS, EOS, PAD, Tokens, buckets, pad
 
@@ -37,12 +38,11 @@ class TranslationObjective(nn.Module):
 
         Logits are computed for real tokens only: the output layer is the dearest part of a small model.
         """
-        states = self.model.decode(target[:, :-1], self.model.encode(source))
-        real = target[:, 1:].flatten() != PAD
-        logits = self.model.unembed(states.flatten(0, 1)[real])
-        labels = target[:, 1:].flatten()[real]
-        loss = F.cross_entropy(logits, labels, label_smoothing=self.label_smoothing, reduction="sum")
-        return loss, real.sum()
+        states = self.model.decode(target[:, :-1], self.model.encode(source)).flatten(0, 1)
+        real = real_tokens(target[:, 1:], PAD)
+        logits, labels = self.model.unembed(states[real]), target[:, 1:].flatten()[real]
+        smoothing = {"label_smoothing": self.label_smoothing, "ignore_index": PAD}
+        return F.cross_entropy(logits, labels, reduction="sum", **smoothing), (labels != PAD).sum()
 
 
 def translate(

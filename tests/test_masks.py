@@ -15,8 +15,9 @@ def test_padding_mask_hides_padding_from_every_query(device):
 
 def test_real_tokens_are_counted_row_by_row():
     ids = torch.tensor([[5, 6, 0, 0], [7, 8, 9, 0]])
-    assert real_tokens(ids, pad=0).tolist() == [0, 1, 4, 5, 6]
-    assert real_tokens(ids[:, :2], pad=0) is None
+    assert real_tokens(ids, pad=0, multiple=1).tolist() == [0, 1, 4, 5, 6]
+    assert real_tokens(ids, pad=0, multiple=4).tolist() == [0, 1, 4, 5, 6, 2, 3, 7]  # filled up with padding
+    assert real_tokens(ids[:, :2], pad=0).tolist() == [0, 1, 2, 3]  # there is none
 
 
 @pytest.mark.parametrize(("queries", "keys"), [(1, 1), (4, 4), (1, 5), (3, 5)])

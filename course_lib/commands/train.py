@@ -18,7 +18,7 @@ def add_arguments(parser):
     kind.add_argument("--vocab", type=int, default=6000, help="tokens of the shared vocabulary (6000)")
     kind.add_argument("--d-model", type=int, default=256, help="width of the vectors (256)")
     kind.add_argument("--layers", type=int, default=2, help="blocks of the encoder, and of the decoder (2)")
-    kind.add_argument("--batch", type=int, default=64, help="sentences in a batch (64)")
+    kind.add_argument("--batch", type=int, default=32, help="sentences in a batch (32)")
     kind.add_argument("--lr", type=float, default=1.5e-3, help="peak learning rate (0.0015)")
     kind.add_argument("--warmup", type=int, default=300, help="steps of warm-up (300)")
     kind.add_argument("--dropout", type=float, default=0.0, help="probability; pays after several epochs (0)")
