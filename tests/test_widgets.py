@@ -11,11 +11,12 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 from PIL import Image
+from small_translator import small_translation_explorer
 
 from course_lib import show, widgets
 from course_lib.widgets import explorer, softmax
 
-WIDGETS = [widgets.softmax_explorer]
+WIDGETS = [widgets.softmax_explorer, small_translation_explorer]
 SLIDERS = (
     ipywidgets.IntSlider,
     ipywidgets.FloatSlider,
@@ -30,6 +31,8 @@ def another_value(control: ipywidgets.Widget):
         return next(option for option in control.options if option != control.value)
     if isinstance(control.value, bool):
         return not control.value
+    if isinstance(control, ipywidgets.Text):
+        return control.value + " and more"
     if isinstance(control, ipywidgets.FloatLogSlider):
         return control.base**control.max
     return control.max if control.value != control.max else control.min

@@ -5,5 +5,6 @@ Each is an `Explorer`: a few controls, one picture, one line of text. `projector
 
 from course_lib.widgets.explorer import Explorer, projector
 from course_lib.widgets.softmax import softmax_explorer
+from course_lib.widgets.translation import translation_explorer
 
-__all__ = ["Explorer", "projector", "softmax_explorer"]
+__all__ = ["Explorer", "projector", "softmax_explorer", "translation_explorer"]
