@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from course_lib.checkpoints import Checkpoints
+from course_lib.memory import keep_freed_memory
 from course_lib.precision import autocast, choose_precision
 from course_lib.schedules import CALIBRATION, TrainConfig, learning_rate
 
@@ -102,6 +103,8 @@ class Run:
         self.step = self.epoch = self.position = 0
         self.steps, self.precision = config.steps, choose_precision(config.precision, self.device)
         self.history, self.pending = History(steps=config.steps or 0), []
+        if self.device.type == "cpu":
+            keep_freed_memory()
         torch.manual_seed(config.seed)
         objective.to(self.device).train()
         self.optimizer = make_optimizer(objective, config)

@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "course_lib"
 
 FLOORS = [
-    {"files", "torchvision_ops"},
+    {"files", "memory", "torchvision_ops"},
     {"masks", "positions", "cache", "tokens", "grammar", "bleu", "show", "precision", "schedules"},
     {"datasets", "attention", "checkpoints"},
     {"blocks", "decoding", "recorder"},

@@ -16,7 +16,11 @@ from small_translator import small_translation_explorer
 from course_lib import show, widgets
 from course_lib.widgets import explorer, softmax
 
-WIDGETS = [widgets.softmax_explorer, small_translation_explorer]
+WIDGETS = [
+    small_translation_explorer if name == "translation_explorer" else getattr(widgets, name)
+    for name in widgets.__all__
+    if name.endswith("_explorer")
+]
 SLIDERS = (
     ipywidgets.IntSlider,
     ipywidgets.FloatSlider,
