@@ -1,5 +1,8 @@
 """Text from a model, one token at a time."""
 
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -49,3 +52,119 @@ def greedy(
             generator.select(rows)
             ids, open_rows = ids[rows], [open_rows[row] for row in going]
     return written
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A text that a search has found.
+
+    log_probability: of its tokens, the end included. score: that, divided by a power of their number.
+    """
+
+    ids: list[int]
+    log_probability: float
+    score: float
+
+
+class Search:
+    """The beginnings of one sentence that are still open, and the hypotheses that have ended, best first."""
+
+    def __init__(self, width: int, end: int, max_tokens: int, length_power: float, exact: bool):
+        self.width, self.end, self.max_tokens, self.exact = width, end, max_tokens, exact
+        self.length_power = length_power
+        self.open: list[tuple[float, list[int]]] = [(0.0, [])]
+        self.found: list[Hypothesis] = []
+
+    def score(self, log_probability: float, tokens: int) -> float:
+        return log_probability / tokens**self.length_power
+
+    def keep(self, ids: list[int], total: float, tokens: int) -> None:
+        self.found.append(Hypothesis(ids, total, self.score(total, tokens)))
+        self.found = sorted(self.found, key=lambda h: -h.score)[: self.width]
+
+    def advance(self, candidates: Iterable[tuple[float, int, int]]) -> list[int]:
+        """Go on with the best candidates (log-probability, beginning, token; best first).
+
+        Returns the number of the beginning that each of the new ones continues.
+        """
+        going: list[tuple[float, list[int]]] = []
+        parents: list[int] = []
+        for total, parent, token in candidates:
+            ids = self.open[parent][1]
+            if token == self.end:
+                self.keep(ids, total, len(ids) + 1)
+            elif len(going) < self.width:
+                going.append((total, [*ids, token]))
+                parents.append(parent)
+        self.open = going
+        return parents
+
+    def done(self) -> bool:
+        """Whether no open beginning can win any more, or none may grow any longer."""
+        if not self.open:
+            return True
+        total, ids = self.open[0]
+        if len(ids) == self.max_tokens:
+            for total, ids in self.open:
+                self.keep(ids, total, len(ids))
+            return True
+        hope = self.score(total, self.max_tokens if self.exact else len(ids))
+        return len(self.found) == self.width and hope <= self.found[-1].score
+
+
+@torch.inference_mode()
+def beam(
+    generator: Generator,
+    start: Int[Tensor, "batch tokens"],
+    end: int,
+    max_tokens: int,
+    width: int = 4,
+    length_power: float = 1.0,
+    exact: bool = False,
+) -> list[list[Hypothesis]]:
+    """Keep the `width` most probable beginnings of each sentence, instead of one.
+
+    A hypothesis scores its log-probability / its length to the power `length_power`: 0 favours short ones,
+    1 is the mean of a token. Each sentence gets up to `width` hypotheses, best first.
+    exact: go on until no beginning can win even at its longest; otherwise until the best one scores no better
+    than the hypotheses that have ended.
+    Raises ValueError where `max_tokens` or `width` is not positive.
+    Source: Wu et al. 2016, section 7.
+    """
+    if min(max_tokens, width) < 1:
+        raise ValueError(f"max_tokens={max_tokens} and width={width} must both be positive")
+    searches = [Search(width, end, max_tokens, length_power, exact) for _ in start]
+    going, logits, totals = searches, generator.read(start), torch.zeros(len(start), 1, device=start.device)
+    while going:
+        rows, ids, totals = _grow(going, logits, totals)
+        going = [search for search in going if search.open]
+        if going:
+            generator.select(rows)
+            logits = generator.read(ids)
+    return [search.found for search in searches]
+
+
+def _grow(
+    going: list[Search], logits: Float[Tensor, "rows vocab"], totals: Float[Tensor, "sentences beginnings"]
+) -> tuple[Int[Tensor, " next"], Int[Tensor, "next 1"], Float[Tensor, "left width"]]:
+    """One more token for every open beginning; a search that is done is left without beginnings.
+
+    Returns the rows that go on, the ids they go on with, and their log-probabilities (-inf fills up a
+    sentence that has fewer beginnings than others).
+    """
+    (sentences, beginnings), vocab, width = totals.shape, logits.shape[-1], going[0].width
+    sums = totals[..., None] + logits.float().log_softmax(dim=-1).unflatten(0, (sentences, beginnings))
+    best, where = sums.flatten(1).topk(min(2 * width, beginnings * vocab))  # half of them may be ends
+    rows, ids, kept = [], [], []
+    for place, (search, values, numbers) in enumerate(zip(going, best.tolist(), where.tolist(), strict=True)):
+        pairs = zip(values, numbers, strict=True)
+        parents = search.advance((v, *divmod(n, vocab)) for v, n in pairs if v > -math.inf)
+        if search.done():
+            search.open = []
+            continue
+        fill = width - len(parents)
+        rows += [place * beginnings + parent for parent in parents + parents[-1:] * fill]
+        ids += [text[-1] for _, text in search.open + search.open[-1:] * fill]
+        kept.append([total for total, _ in search.open] + [-math.inf] * fill)
+    new = torch.tensor([rows, ids], dtype=torch.long, device=logits.device)
+    return new[0], new[1][:, None], torch.tensor(kept, device=logits.device).view(-1, width)

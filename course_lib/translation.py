@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_lib.checkpoints import load_model, save_model
-from course_lib.decoding import greedy
+from course_lib.decoding import beam, greedy
 from course_lib.files import atomic_path
 from course_lib.masks import real_tokens
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
@@ -46,9 +46,14 @@ class TranslationObjective(nn.Module):
 
 
 def translate(
-    model: Seq2Seq, tokens: Tokens, sentences: Sequence[str], max_tokens: int | None = None, batch: int = 128
+    model: Seq2Seq,
+    tokens: Tokens,
+    sentences: Sequence[str],
+    max_tokens: int | None = None,
+    batch: int = 128,
+    width: int = 1,
 ) -> list[str]:
-    """Translations of the sentences, greedily.
+    """Translations of the sentences: greedily, or the best that a beam of some width finds.
 
     max_tokens: the most that are written for one sentence; by default twice its own length and ten more.
     Raises ValueError for an empty sentence and for one that is too long for the model.
@@ -66,8 +71,13 @@ def translate(
         most = min(room, 2 * source.shape[1] + 10) if max_tokens is None else min(room, max_tokens)
         with torch.inference_mode():
             start = torch.full((len(part), 1), BOS, device=device)
-            for i, written in zip(part, greedy(model.generator(source), start, EOS, most), strict=True):
-                texts[i] = tokens.decode(written)
+            if width == 1:
+                written = greedy(model.generator(source), start, EOS, most)
+            else:
+                found = beam(model.generator(source), start, EOS, most, width)
+                written = [hypotheses[0].ids for hypotheses in found]
+        for i, ids_of_text in zip(part, written, strict=True):
+            texts[i] = tokens.decode(ids_of_text)
     model.train(training)
     return texts
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+BEAM = 4
 HELP = "train a model from the command line, and measure it on held-out data"
 
 
@@ -99,14 +100,17 @@ def prepare(args):
 
 
 def report(data, model, tokens, samples: int = 8) -> None:
-    """Scores on the held-out test sentences, and some of the translations."""
+    """Scores on the held-out test sentences, both ways of decoding, and some of the beam's translations."""
     from course_lib.bleu import held_out_scores
     from course_lib.translation import translate
 
     sources, references = zip(*data.test, strict=True)
-    translations = translate(model, tokens, sources)
-    scores = held_out_scores(translations, list(references))
-    print(f"held-out: BLEU {scores.bleu:.1f}, chrF {scores.chrf:.1f} on {len(sources):,} sentences")
+    for way, width in (("greedy", 1), (f"beam of {BEAM}", BEAM)):
+        translations = translate(model, tokens, sources, width=width)
+        scores = held_out_scores(translations, list(references))
+        print(
+            f"held-out, {way}: BLEU {scores.bleu:.1f}, chrF {scores.chrf:.1f} on {len(sources):,} sentences"
+        )
     print(f"({scores.signature})")
     for row in range(0, len(sources), max(1, len(sources) // samples))[:samples]:
         print(f"  {sources[row]}\n    → {translations[row]}\n    = {references[row]}")
