@@ -1,6 +1,7 @@
 """Attention: the function, and the layer with several heads around it."""
 
 import math
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 
 from course_lib.cache import Cache, KeysValues
 from course_lib.masks import Mask
+from course_lib.positions import RotaryPositions
 
 
 def attention(
@@ -62,15 +64,23 @@ class MultiHeadAttention(nn.Module):
 
     Self-attention is `mha(x, x)`, cross-attention `mha(x, memory)`.
     d_model: width of the vectors. heads: divides d_model. dropout: probability, on the weights.
+    rotary: turns queries and keys by their positions; for self-attention alone.
     Raises ValueError where `heads` does not divide `d_model`.
     Source: Vaswani et al. 2017, section 3.2.2.
     """
 
-    def __init__(self, d_model: int, heads: int, dropout: float = 0.0, bias: bool = True):
+    def __init__(
+        self,
+        d_model: int,
+        heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        rotary: RotaryPositions | None = None,
+    ):
         super().__init__()
         if d_model % heads:
             raise ValueError(f"heads={heads} does not divide d_model={d_model}")
-        self.heads = heads
+        self.heads, self.rotary = heads, rotary
         self.w_q = nn.Linear(d_model, d_model, bias)
         self.w_kv = nn.Linear(d_model, 2 * d_model, bias)
         self.w_o = nn.Linear(d_model, d_model, bias)
@@ -84,13 +94,20 @@ class MultiHeadAttention(nn.Module):
         cache: Cache | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
         """What each token of `x` gathers from `memory`, and from the tokens its cache has seen before."""
-        q = self.split(self.w_q(x))
-        k, v = self.keys_values(memory) if cache is None else cache.extend(memory, self.keys_values)
+        start = getattr(cache, "length", 0)  # the tokens that self-attention has seen before
+        q = self.turn(self.split(self.w_q(x)), start)
+        project = partial(self.keys_values, start=start)
+        k, v = project(memory) if cache is None else cache.extend(memory, project)
         return self.w_o(self.attend(q, k, v, mask).transpose(1, 2).flatten(-2))
 
-    def keys_values(self, memory: Float[Tensor, "batch keys d_model"]) -> KeysValues:
+    def keys_values(self, memory: Float[Tensor, "batch keys d_model"], start: int = 0) -> KeysValues:
         k, v = self.w_kv(memory).chunk(2, dim=-1)
-        return self.split(k), self.split(v)
+        return self.turn(self.split(k), start), self.split(v)
 
     def split(self, x: Float[Tensor, "batch tokens d_model"]) -> Float[Tensor, "batch heads tokens d_head"]:
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+    def turn(
+        self, x: Float[Tensor, "batch heads tokens d_head"], start: int
+    ) -> Float[Tensor, "batch heads tokens d_head"]:
+        return x if self.rotary is None else self.rotary(x, start)

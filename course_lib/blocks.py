@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from course_lib.attention import MultiHeadAttention
 from course_lib.cache import Cache
 from course_lib.masks import Mask
+from course_lib.positions import RotaryPositions
 
 Activation: TypeAlias = Callable[[Tensor], Tensor]
 Sequence: TypeAlias = Float[Tensor, "batch tokens d_model"]
@@ -62,6 +63,7 @@ class EncoderBlock(nn.Module):
     """Self-attention, then feed-forward: every token looks at every other.
 
     dropout: on what each sublayer adds, as in the paper; none inside the sublayers.
+    rotary: for queries and keys of the self-attention.
     Source: Vaswani et al. 2017, figure 1, left.
     """
 
@@ -73,9 +75,10 @@ class EncoderBlock(nn.Module):
         dropout: float = 0.0,
         norm: str = "pre",
         activation: Activation = F.relu,
+        rotary: RotaryPositions | None = None,
     ):
         super().__init__()
-        self.attention = MultiHeadAttention(d_model, heads)
+        self.attention = MultiHeadAttention(d_model, heads, rotary=rotary)
         self.feed_forward = FeedForward(d_model, d_ff, activation)
         self.residuals = nn.ModuleList(Residual(d_model, dropout, norm) for _ in range(2))
 
@@ -98,6 +101,7 @@ class DecoderBlock(nn.Module):
     """Self-attention over the output so far, cross-attention to the encoder's memory, then feed-forward.
 
     dropout: on what each sublayer adds, as in the paper; none inside the sublayers.
+    rotary: for queries and keys of the self-attention; the memory has positions of its own.
     Source: Vaswani et al. 2017, figure 1, right.
     """
 
@@ -109,9 +113,10 @@ class DecoderBlock(nn.Module):
         dropout: float = 0.0,
         norm: str = "pre",
         activation: Activation = F.relu,
+        rotary: RotaryPositions | None = None,
     ):
         super().__init__()
-        self.attention = MultiHeadAttention(d_model, heads)
+        self.attention = MultiHeadAttention(d_model, heads, rotary=rotary)
         self.cross_attention = MultiHeadAttention(d_model, heads)
         self.feed_forward = FeedForward(d_model, d_ff, activation)
         self.residuals = nn.ModuleList(Residual(d_model, dropout, norm) for _ in range(3))

@@ -1,4 +1,4 @@
-"""Where a token stands: vectors added to the embeddings."""
+"""Where a token stands: vectors added to the embeddings, or a turn of queries and keys."""
 
 import torch
 from jaxtyping import Float
@@ -51,6 +51,50 @@ class LearnedPositions(nn.Module):
     ) -> Float[Tensor, "batch tokens d_model"]:
         """Add the vectors of positions start, start + 1, …; ValueError past the table's end."""
         return x + rows(self.table, start, x.shape[1])
+
+
+class RotaryPositions(nn.Module):
+    """Turns queries and keys by angles that grow with the position.
+
+    A score then depends on how far key and query stand apart, and not on where they stand.
+    max_tokens: the longest sequence, for which the table is made.
+    Raises ValueError where `d_head` is odd.
+    Source: Su et al. 2021, section 3.2.2.
+    """
+
+    def __init__(self, max_tokens: int, d_head: int):
+        super().__init__()
+        if d_head % 2:
+            raise ValueError(f"d_head={d_head} is odd: features are turned in pairs")
+        self.register_buffer("table", sinusoidal(max_tokens, d_head), persistent=False)
+
+    def forward(
+        self, x: Float[Tensor, "*batch tokens d_head"], start: int = 0
+    ) -> Float[Tensor, "*batch tokens d_head"]:
+        """Turn by the positions start, start + 1, …; ValueError past the table's end."""
+        return rotate(x, rows(self.table, start, x.shape[-2]))
+
+
+def rotate(
+    x: Float[Tensor, "*batch tokens d_head"], table: Float[Tensor, "tokens d_head"]
+) -> Float[Tensor, "*batch tokens d_head"]:
+    """Turn features 2i and 2i+1, as a point in the plane, by the angle whose sine and cosine `table` holds.
+
+    table: rows of `sinusoidal`. Lengths stay as they are; position 0 does not turn.
+    Source: Su et al. 2021, equations (13) and (15).
+    """
+    a, b = x[..., 0::2], x[..., 1::2]
+    sin, cos = table[..., 0::2], table[..., 1::2]
+    return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2).to(x.dtype)
+
+
+class NoPositions(nn.Identity):
+    """Adds nothing; like `nn.Identity` it takes any sizes, here those of the others."""
+
+    def forward(
+        self, x: Float[Tensor, "batch tokens d_model"], start: int = 0
+    ) -> Float[Tensor, "batch tokens d_model"]:
+        return x
 
 
 def rows(

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from course_lib.blocks import DecoderBlock, EncoderBlock
 from course_lib.cache import DecoderCache
 from course_lib.masks import causal_mask, padding_mask, real_tokens
-from course_lib.positions import LearnedPositions, SinusoidalPositions
+from course_lib.positions import LearnedPositions, NoPositions, RotaryPositions, SinusoidalPositions
 from course_lib.tokens import PAD
 
 
@@ -21,7 +21,7 @@ class Seq2SeqConfig:
     vocab: tokens of the vocabulary that both languages share.
     max_tokens: the longest sentence, control tokens included.
     dropout: probability, on the embeddings and on what each sublayer adds.
-    norm: "pre" or "post". positions: "sinusoidal" or "learned".
+    norm: "pre" or "post". positions: "sinusoidal", "learned" or "rotary".
     """
 
     vocab: int
@@ -60,15 +60,16 @@ class Seq2Seq(nn.Module):
         self.config = config
         c = config
         sizes = (c.d_model, c.heads, c.d_ff, c.dropout, c.norm)
-        kinds = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}
+        kinds = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions, "rotary": NoPositions}
         if c.positions not in kinds:
             raise ValueError(f"positions={c.positions!r} is none of {sorted(kinds)}")
+        rotary = RotaryPositions(c.max_tokens, c.d_model // c.heads) if c.positions == "rotary" else None
         last = nn.LayerNorm if c.norm == "pre" else nn.Identity
         self.embedding = nn.Embedding(c.vocab, c.d_model)
         self.positions = kinds[c.positions](c.max_tokens, c.d_model)
         self.dropout = nn.Dropout(c.dropout)
-        self.encoder = nn.ModuleList(EncoderBlock(*sizes) for _ in range(c.encoder_layers))
-        self.decoder = nn.ModuleList(DecoderBlock(*sizes) for _ in range(c.decoder_layers))
+        self.encoder = nn.ModuleList(EncoderBlock(*sizes, rotary=rotary) for _ in range(c.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderBlock(*sizes, rotary=rotary) for _ in range(c.decoder_layers))
         self.encoder_norm, self.decoder_norm = last(c.d_model), last(c.d_model)
         self.apply(initialise)
 

@@ -8,7 +8,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.attention import MultiHeadAttention, attention
+from course_lib.cache import GrowingCache
 from course_lib.masks import causal_mask, valid_lens_mask
+from course_lib.positions import RotaryPositions, rotate, sinusoidal
 from course_lib.recorder import record_attention
 
 BATCH, HEADS, QUERIES, KEYS, D_HEAD, D_VALUE = 2, 3, 4, 5, 8, 7  # all different: a swapped axis cannot hide
@@ -212,6 +214,52 @@ def test_parameter_count(bias):
     assert (
         sum(p.numel() for p in MultiHeadAttention(d, 3, bias=bias).parameters()) == 4 * d * d + 4 * d * bias
     )
+
+
+def rotary_layer():
+    torch.manual_seed(0)
+    return MultiHeadAttention(12, 3, rotary=RotaryPositions(40, 4)).eval()
+
+
+def test_rotary_turns_queries_and_keys_and_not_values():
+    mha, x = rotary_layer(), torch.randn(2, 5, 12)
+    table = sinusoidal(5, 4)
+    k, v = mha.w_kv(x).chunk(2, dim=-1)
+    q, k = (rotate(mha.split(y), table) for y in (mha.w_q(x), k))
+    averages, weights = attention(q, k, mha.split(v))
+    with record_attention(mha) as maps:
+        assert torch.allclose(mha(x, x), mha.w_o(averages.transpose(1, 2).flatten(-2)), atol=1e-6)
+    assert torch.allclose(maps[""][0], weights, atol=1e-6)
+
+
+def test_rotary_adds_no_weight_and_changes_none():
+    plain, mha, x = MultiHeadAttention(12, 3), rotary_layer(), torch.randn(2, 5, 12)
+    plain.load_state_dict(mha.state_dict())
+    assert plain.rotary is None and list(plain.state_dict()) == list(mha.state_dict())
+    assert not torch.allclose(plain(x, x), mha(x, x), atol=1e-3)
+    mha.rotary = None
+    assert torch.equal(plain(x, x), mha(x, x))
+
+
+@pytest.mark.parametrize("sizes", [[1] * 6, [3, 1, 2], [6]])
+def test_cached_equals_full_attention_with_rotary(sizes):
+    mha, x, cache = rotary_layer(), torch.randn(2, 6, 12), GrowingCache(8)
+    whole, start = mha(x, x, causal_mask(6)), 0
+    for size in sizes:
+        new = x[:, start : start + size]
+        start += size
+        out = mha(new, new, causal_mask(size, start), cache)
+        assert torch.allclose(out, whole[:, start - size : start], atol=1e-6)
+
+
+def test_with_rotary_only_distances_count():
+    """Behind 30 tokens that nobody looks at, the same tokens get the same output."""
+    mha, x = rotary_layer(), torch.randn(2, 5, 12)
+    later = torch.cat([torch.randn(2, 30, 12), x], dim=1)
+    mask = (torch.arange(35) >= 30)[None]
+    assert torch.allclose(mha(later, later, mask)[:, 30:], mha(x, x), atol=1e-5)
+    order = torch.tensor([3, 0, 1, 4, 2])
+    assert not torch.allclose(mha(x[:, order], x[:, order]), mha(x, x)[:, order], atol=1e-3)
 
 
 def test_heads_must_divide_the_width():

@@ -8,6 +8,7 @@ from torch import nn
 from course_lib.attention import MultiHeadAttention
 from course_lib.blocks import DecoderBlock, EncoderBlock, FeedForward, Residual
 from course_lib.masks import causal_mask, valid_lens_mask
+from course_lib.positions import RotaryPositions
 
 D, HEADS, D_FF, SOURCE, TARGET = 12, 3, 20, 5, 4
 
@@ -113,6 +114,20 @@ def test_parameter_counts():
     count = lambda module: sum(p.numel() for p in module.parameters())  # noqa: E731
     assert count(EncoderBlock(D, HEADS, D_FF)) == attention + feed_forward + 2 * norm
     assert count(DecoderBlock(D, HEADS, D_FF)) == 2 * attention + feed_forward + 3 * norm
+
+
+def test_rotary_reaches_self_attention_and_never_cross_attention():
+    torch.manual_seed(0)
+    rotary, order = RotaryPositions(8, D // HEADS), torch.tensor([3, 0, 2, 1])
+    x, memory = torch.randn(2, TARGET, D), torch.randn(2, SOURCE, D)
+    encoder, decoder = (
+        EncoderBlock(D, HEADS, D_FF, rotary=rotary),
+        DecoderBlock(D, HEADS, D_FF, rotary=rotary),
+    )
+    assert encoder.attention.rotary is decoder.attention.rotary is rotary
+    assert not torch.allclose(encoder(x[:, order]), encoder(x)[:, order], atol=1e-3)
+    assert not torch.allclose(decoder(x[:, order], memory), decoder(x, memory)[:, order], atol=1e-3)
+    assert torch.allclose(decoder(x, memory.flip(1)), decoder(x, memory), atol=1e-5)
 
 
 def test_an_unknown_norm_is_refused():

@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parent.parent / "course_lib"
 FLOORS = [
     {"files", "memory", "torchvision_ops"},
     {"masks", "positions", "cache", "tokens", "grammar", "bleu", "show", "precision", "schedules"},
-    {"datasets", "attention", "checkpoints"},
+    {"datasets", "attention", "scoring", "checkpoints", "course_map"},
     {"blocks", "decoding", "recorder"},
     {"training", "seq2seq"},
     {"translation"},

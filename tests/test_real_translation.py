@@ -31,7 +31,9 @@ def test_bleu_rises_on_spa_eng(tmp_path):
     sizes = ("--d-model", 128, "--batch", 64, "--lr", 3e-3)
     code, out, err = command("--steps", 1200, "--warmup", 150, *sizes, "--out", tmp_path)
     assert code == 0, out + err
-    bleu, chrf = map(float, re.search(r"held-out, greedy: BLEU ([\d.]+), chrF ([\d.]+) on 2,000", out).groups())
+    bleu, chrf = map(
+        float, re.search(r"held-out, greedy: BLEU ([\d.]+), chrF ([\d.]+) on 2,000", out).groups()
+    )
     assert bleu > 12 and chrf > 30, out
     assert re.search(r"[\d,]+ target tokens per second", out)
     model, tokens = load_translator(tmp_path / "model")

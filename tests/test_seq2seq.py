@@ -21,7 +21,7 @@ def random_ids(*shape, device="cpu"):
     return torch.randint(5, 23, shape, generator=torch.Generator().manual_seed(1)).to(device)
 
 
-FORMS = [{"norm": "pre"}, {"norm": "post"}, {"positions": "learned"}]
+FORMS = [{"norm": "pre"}, {"norm": "post"}, {"positions": "learned"}, {"positions": "rotary"}]
 
 
 @pytest.mark.parametrize("training", [True, False])
@@ -57,6 +57,17 @@ def test_cached_decoding_equals_one_pass(device, form):
             logits = generator.read(target[:, position : position + size])
             position += size
             assert torch.allclose(logits, whole[:, position - 1], atol=1e-5)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_the_order_of_the_words_counts(form):
+    model = model_of(**form)
+    source, target = random_ids(2, 5), random_ids(2, 7)
+    with torch.no_grad():  # learned positions begin so small that one would hardly see them
+        for parameter in model.positions.parameters():
+            parameter *= 20
+    order = torch.tensor([2, 0, 1, 4, 3])
+    assert not torch.allclose(model(source[:, order], target), model(source, target), atol=1e-3)
 
 
 def test_generator_goes_on_with_the_selected_sentences():
@@ -136,7 +147,7 @@ def test_equals_nn_transformer_on_copied_weights(norm):
     assert torch.allclose(model.unembed(states), model(source, target), atol=1e-4)
 
 
-@pytest.mark.parametrize("form", [{}, {"norm": "post"}, {"positions": "learned"}], ids=str)
+@pytest.mark.parametrize("form", FORMS, ids=str)
 def test_parameter_count(form):
     d, d_ff, vocab, encoder, decoder = 12, 20, 23, 2, 3
     attention, feed_forward, norm = 4 * (d * d + d), 2 * d * d_ff + d + d_ff, 2 * d
@@ -167,7 +178,8 @@ def test_embeddings_start_at_the_size_of_the_positions():
         ({"d_model": 14, "heads": 4}, "heads=4 .*d_model=14"),
         ({"d_model": 15}, "d_model=15 is odd"),
         ({"norm": "none"}, "norm='none'"),
-        ({"positions": "rotary"}, "positions='rotary'"),
+        ({"positions": "relative"}, "positions='relative' .*learned.*rotary.*sinusoidal"),
+        ({"positions": "rotary", "heads": 4}, "d_head=3 is odd"),
     ],
 )
 def test_refusals(changes, message):
@@ -175,6 +187,7 @@ def test_refusals(changes, message):
         model_of(**changes)
 
 
-def test_too_long_a_sentence_is_refused():
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_too_long_a_sentence_is_refused(form):
     with pytest.raises(ValueError, match="17 .*max_tokens=16"):
-        model_of()(random_ids(1, 17), random_ids(1, 4))
+        model_of(**form)(random_ids(1, 17), random_ids(1, 4))
