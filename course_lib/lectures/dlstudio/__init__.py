@@ -1,0 +1,69 @@
+"""DLStudio's two translation Transformers, rebuilt, with a switch for each of their oddities.
+
+oddities.py       the switches of the model, and the lecture's settings of them
+attention.py      attention with the oddities
+blocks.py         sizes; Basic Encoder and Basic Decoder
+embeddings.py     word vectors and positions
+transformer.py    Master Encoder, Master Decoder, TransformerFG, TransformerPreLN
+words.py          sentences as ids
+procedure.py      training and evaluation, and their switches
+demonstration.py  the lecture's twenty translations, with held-out ones beside them
+
+Source: DLStudio 2.4.3 (A. C. Kak), which the lecture's results were made with; Kak slides 32-82.
+"""
+
+from course_lib.lectures.dlstudio.attention import OddAttention, odd_attention
+from course_lib.lectures.dlstudio.blocks import BasicDecoder, BasicEncoder, DLStudioConfig
+from course_lib.lectures.dlstudio.demonstration import (
+    Corpus,
+    Demonstration,
+    Score,
+    Translation,
+    corpus_of,
+    demonstrate,
+    score,
+    small_model,
+    translations,
+)
+from course_lib.lectures.dlstudio.embeddings import EmbeddingsGenerator
+from course_lib.lectures.dlstudio.oddities import Oddities
+from course_lib.lectures.dlstudio.procedure import Procedure, evaluation, loss_of, training, translate
+from course_lib.lectures.dlstudio.transformer import (
+    MasterDecoder,
+    MasterEncoder,
+    TransformerFG,
+    TransformerPreLN,
+)
+from course_lib.lectures.dlstudio.words import EOS, SOS, Vocabulary, real_words
+
+__all__ = [
+    "EOS",
+    "SOS",
+    "BasicDecoder",
+    "BasicEncoder",
+    "Corpus",
+    "DLStudioConfig",
+    "Demonstration",
+    "EmbeddingsGenerator",
+    "MasterDecoder",
+    "MasterEncoder",
+    "OddAttention",
+    "Oddities",
+    "Procedure",
+    "Score",
+    "TransformerFG",
+    "TransformerPreLN",
+    "Translation",
+    "Vocabulary",
+    "corpus_of",
+    "demonstrate",
+    "evaluation",
+    "loss_of",
+    "odd_attention",
+    "real_words",
+    "score",
+    "small_model",
+    "training",
+    "translate",
+    "translations",
+]
