@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.cache import Cache, KeysValues
-from course_lib.masks import Mask
+from course_lib.masks import Mask, masked_softmax
 from course_lib.positions import RotaryPositions
 
 
@@ -25,13 +25,7 @@ def attention(
     Returns the averages and the weights; each row of weights sums to 1 (to 0 where a query may look nowhere).
     Source: Vaswani et al. 2017, equation (1).
     """
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-    if mask is None:
-        weights = scores.softmax(dim=-1)
-    else:
-        weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
-        # a row of nothing but -inf comes out as NaN: such a query receives nothing
-        weights = weights.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
+    weights = masked_softmax(q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1]), mask)
     return weights @ v, weights
 
 

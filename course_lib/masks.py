@@ -1,13 +1,14 @@
-"""Who may look at whom: boolean masks, True where a query may look at a key.
+"""Who may look at whom: boolean masks, True where a query may look at a key; and the softmax that obeys them.
 
 Every mask broadcasts to (batch, heads, queries, keys), and masks are combined with `&`. This is the sense of
 `F.scaled_dot_product_attention`; `nn.MultiheadAttention` has it the other way round (`~mask`).
 """
 
+import math
 from typing import TypeAlias
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 Mask: TypeAlias = Bool[Tensor, "..."]
@@ -60,3 +61,18 @@ def valid_lens_mask(
         raise ValueError(f"valid_lens run from {low} to {high}, but there are keys={keys}")
     lens = valid_lens[:, None] if valid_lens.ndim == 1 else valid_lens
     return (torch.arange(keys, device=valid_lens.device) < lens[..., None])[:, None]
+
+
+def masked_softmax(
+    scores: Float[Tensor, "*batch queries keys"], mask: Mask | None = None
+) -> Float[Tensor, "*batch queries keys"]:
+    """Scores of any origin as weights: each row sums to 1, or to 0 where its query may look nowhere.
+
+    mask: True where a query may look; broadcasts to the scores. The scores stay as they are.
+    Source: C182-3, masked softmax.
+    """
+    if mask is None:
+        return scores.softmax(dim=-1)
+    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+    # a row of nothing but -inf comes out as NaN: such a query receives nothing
+    return weights.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)

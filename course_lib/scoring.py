@@ -1,26 +1,10 @@
 """Additive attention: the scores come from a small network instead of a dot product."""
 
-import math
-
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_lib.masks import Mask
-
-
-def masked_softmax(
-    scores: Float[Tensor, "*batch queries keys"], mask: Mask | None = None
-) -> Float[Tensor, "*batch queries keys"]:
-    """Scores of any origin as weights: each row sums to 1, or to 0 where its query may look nowhere.
-
-    mask: True where a query may look; broadcasts to the scores. The scores stay as they are.
-    """
-    if mask is None:
-        return scores.softmax(dim=-1)
-    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
-    # a row of nothing but -inf comes out as NaN: such a query receives nothing
-    return weights.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
+from course_lib.masks import Mask, masked_softmax
 
 
 class AdditiveAttention(nn.Module):

@@ -2,8 +2,9 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 
-from course_lib.masks import causal_mask, padding_mask, real_tokens, valid_lens_mask
+from course_lib.masks import causal_mask, masked_softmax, padding_mask, real_tokens, valid_lens_mask
 
 
 def test_padding_mask_hides_padding_from_every_query(device):
@@ -46,3 +47,32 @@ def test_valid_lens_one_for_each_sentence_or_one_for_each_query():
 def test_valid_lens_outside_the_keys_are_refused(lens):
     with pytest.raises(ValueError, match=f"from {min(lens)} to {max(lens)}.*keys=4"):
         valid_lens_mask(torch.tensor(lens), keys=4)
+
+
+def test_masked_softmax_is_the_one_of_pytorchs_attention(device):
+    generator = torch.Generator().manual_seed(1)
+    scores = torch.randn(2, 3, 5, generator=generator).to(device)
+    mask = torch.rand(2, 3, 5, generator=generator).to(device) > 0.4
+    mask[:, :, 0] = True  # PyTorch gives NaN where a query may look nowhere
+    q = scores  # times the unit matrix: these scores, so that weights times the unit matrix are the weights
+    unit = torch.eye(5, device=device).expand(2, 5, 5)
+    for chosen in (None, mask):
+        weights = F.scaled_dot_product_attention(q, unit, unit, attn_mask=chosen, scale=1.0)
+        assert torch.allclose(masked_softmax(scores, chosen), weights, atol=1e-6)
+
+
+def test_a_row_that_may_look_nowhere_gets_zeros_and_finite_gradients(device):
+    scores = torch.randn(3, 5, device=device).requires_grad_()
+    mask = torch.ones(3, 5, dtype=torch.bool, device=device)
+    mask[1] = False
+    weights = masked_softmax(scores, mask)
+    (weights * torch.arange(5, device=device)).sum().backward()
+    assert torch.equal(weights.sum(dim=-1).round(decimals=5), torch.tensor([1.0, 0.0, 1.0], device=device))
+    assert scores.grad.isfinite().all() and scores.grad[1].eq(0).all()
+
+
+def test_masked_softmax_leaves_the_scores_as_they_are():
+    scores = torch.randn(4, 7)
+    before = scores.clone()
+    masked_softmax(scores, torch.rand(4, 7) > 0.5)
+    assert torch.equal(scores, before)

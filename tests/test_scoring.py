@@ -1,14 +1,12 @@
 """Additive attention against d2l, against its formula written out as loops, and with deliberate faults."""
 
-import math
 from itertools import product
 
 import pytest
 import torch
 
-from course_lib.attention import attention
 from course_lib.masks import causal_mask, valid_lens_mask
-from course_lib.scoring import AdditiveAttention, masked_softmax
+from course_lib.scoring import AdditiveAttention
 
 BATCH, QUERIES, KEYS, D_QUERY, D_KEY, D_HIDDEN, D_VALUE = 2, 3, 5, 4, 6, 8, 7  # all different
 
@@ -71,22 +69,6 @@ def test_equals_d2l(lens):
     averages, weights = ours(q, k, v, None if lens is None else valid_lens_mask(lens, KEYS)[:, 0])
     assert torch.allclose(averages, theirs(q, k, v, lens), atol=1e-6)
     assert torch.allclose(weights, theirs.attention_weights, atol=1e-6)
-
-
-def test_masked_softmax_is_the_one_of_attention(device):
-    q, k, v = (t[..., :D_QUERY] for t in tensors(device))
-    mask = torch.rand(BATCH, QUERIES, KEYS, generator=torch.Generator().manual_seed(1)).to(device) > 0.4
-    mask[0, 1] = False
-    for chosen in (None, mask):
-        scores = q @ k.transpose(-2, -1) / math.sqrt(D_QUERY)
-        assert torch.equal(masked_softmax(scores, chosen), attention(q, k, v, chosen)[1])
-
-
-def test_masked_softmax_leaves_the_scores_as_they_are():
-    scores = torch.randn(QUERIES, KEYS)
-    before = scores.clone()
-    masked_softmax(scores, torch.rand(QUERIES, KEYS) > 0.5)
-    assert torch.equal(scores, before)
 
 
 def test_rows_sum_to_one_or_to_zero_with_finite_gradients(device):
