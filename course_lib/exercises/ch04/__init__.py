@@ -1,0 +1,7 @@
+"""Exercises of 04_positional_encodings."""
+
+from course_lib.exercises.ch04.rotary import ROTATE
+from course_lib.exercises.ch04.sinusoids import SHIFT, SINUSOIDAL, WAVELENGTH
+from course_lib.exercises.ch04.using import ADDED, START
+
+EXERCISES = (SINUSOIDAL, WAVELENGTH, SHIFT, START, ADDED, ROTATE)

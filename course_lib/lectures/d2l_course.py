@@ -1,0 +1,137 @@
+"""The course's own blocks behind d2l's interface: the slide's training cell runs with them as it stands.
+
+Importing this module needs the package d2l, and raises ImportError, saying so, where it is missing.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from course_lib.attention import MultiHeadAttention
+from course_lib.blocks import DecoderBlock, EncoderBlock
+from course_lib.cache import DecoderCache
+from course_lib.lectures.d2l_transformer import TransformerDecoder, TransformerEncoder, d2l
+from course_lib.masks import Mask, causal_mask, valid_lens_mask
+from course_lib.positions import SinusoidalPositions
+
+NUM_STEPS = 9  # the most tokens of a sentence, as in d2l's MTFraEng
+
+
+class CourseEncoder(d2l.Encoder):
+    """Our post-norm encoder blocks, with the arguments of the lecture's encoder.
+
+    They differ from d2l's in two things: attention has biases, and its weights are not dropped out.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        num_hiddens: int,
+        ffn_num_hiddens: int,
+        num_heads: int,
+        num_blk: int,
+        dropout: float,
+    ):
+        super().__init__()
+        sizes = (num_hiddens, num_heads, ffn_num_hiddens, dropout, "post")
+        self.embedding = nn.Embedding(vocab_size, num_hiddens)
+        self.positions = SinusoidalPositions(NUM_STEPS, num_hiddens)
+        self.dropout = nn.Dropout(dropout)
+        self.blocks = nn.ModuleList(EncoderBlock(*sizes) for _ in range(num_blk))
+
+    def forward(
+        self, ids: Int[Tensor, "batch tokens"], valid_lens: Int[Tensor, " batch"]
+    ) -> Float[Tensor, "batch tokens d_model"]:
+        mask = valid_lens_mask(valid_lens, ids.shape[1])
+        x = self.dropout(self.positions(self.embedding(ids) * math.sqrt(self.embedding.embedding_dim)))
+        for block in self.blocks:
+            x = block(x, mask)
+        return x
+
+
+@dataclass(frozen=True)
+class CourseState:
+    """What the decoder knows: the encoder's memory, who may look where in it, and what has been read."""
+
+    memory: Float[Tensor, "batch source d_model"]
+    mask: Mask
+    cache: DecoderCache
+
+
+class CourseDecoder(d2l.Decoder):
+    """Our post-norm decoder blocks with their cache, with the arguments of the lecture's decoder."""
+
+    def __init__(
+        self,
+        vocab_size: int,
+        num_hiddens: int,
+        ffn_num_hiddens: int,
+        num_heads: int,
+        num_blk: int,
+        dropout: float,
+    ):
+        super().__init__()
+        sizes = (num_hiddens, num_heads, ffn_num_hiddens, dropout, "post")
+        self.embedding = nn.Embedding(vocab_size, num_hiddens)
+        self.positions = SinusoidalPositions(NUM_STEPS, num_hiddens)
+        self.dropout = nn.Dropout(dropout)
+        self.blocks = nn.ModuleList(DecoderBlock(*sizes) for _ in range(num_blk))
+        self.dense = nn.Linear(num_hiddens, vocab_size)
+
+    def init_state(
+        self, memory: Float[Tensor, "batch source d_model"], valid_lens: Int[Tensor, " batch"]
+    ) -> CourseState:
+        mask = valid_lens_mask(valid_lens, memory.shape[1])
+        return CourseState(memory, mask, DecoderCache(len(self.blocks), NUM_STEPS))
+
+    def forward(
+        self, ids: Int[Tensor, "batch tokens"], state: CourseState
+    ) -> tuple[Float[Tensor, "batch tokens vocab"], CourseState]:
+        """The same in training and evaluation, whole sentences at once or token by token."""
+        start, tokens = state.cache.length, ids.shape[1]
+        mask = causal_mask(tokens, start + tokens, ids.device)
+        scaled = self.embedding(ids) * math.sqrt(self.embedding.embedding_dim)
+        x = self.dropout(self.positions(scaled, start))
+        for i, block in enumerate(self.blocks):
+            x = block(x, state.memory, mask, state.mask, state.cache.layer(i))
+        return self.dense(x), state
+
+
+def copy_encoder(ours: CourseEncoder, theirs: TransformerEncoder) -> None:
+    """Give our encoder the weights of d2l's, which must have run once (its layers are lazy)."""
+    ours.embedding.load_state_dict(theirs.embedding.state_dict())
+    for mine, blk in zip(ours.blocks, theirs.blks, strict=True):
+        copy_block(mine, [(mine.attention, blk.attention)], blk.ffn, [blk.addnorm1, blk.addnorm2])
+
+
+def copy_decoder(ours: CourseDecoder, theirs: TransformerDecoder) -> None:
+    """Give our decoder the weights of the lecture's, which must have run once (its layers are lazy)."""
+    ours.embedding.load_state_dict(theirs.embedding.state_dict())
+    ours.dense.load_state_dict(theirs.dense.state_dict())
+    for mine, blk in zip(ours.blocks, theirs.blks, strict=True):
+        pairs = [(mine.attention, blk.attention1), (mine.cross_attention, blk.attention2)]
+        copy_block(mine, pairs, blk.ffn, [blk.addnorm1, blk.addnorm2, blk.addnorm3])
+
+
+@torch.no_grad()
+def copy_block(
+    ours: EncoderBlock | DecoderBlock,
+    attentions: Sequence[tuple[MultiHeadAttention, nn.Module]],
+    ffn: nn.Module,
+    addnorms: Sequence[nn.Module],
+) -> None:
+    """Give our block the weights of d2l's layers; the biases of attention, which d2l has not, become zero."""
+    for mine, theirs in attentions:
+        mine.w_q.weight.copy_(theirs.W_q.weight)
+        mine.w_kv.weight.copy_(torch.cat([theirs.W_k.weight, theirs.W_v.weight]))
+        mine.w_o.weight.copy_(theirs.W_o.weight)
+        for layer in (mine.w_q, mine.w_kv, mine.w_o):
+            layer.bias.zero_()
+    ours.feed_forward.w_in.load_state_dict(ffn.dense1.state_dict())
+    ours.feed_forward.w_out.load_state_dict(ffn.dense2.state_dict())
+    for residual, addnorm in zip(ours.residuals, addnorms, strict=True):
+        residual.norm.load_state_dict(addnorm.ln.state_dict())

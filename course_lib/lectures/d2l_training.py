@@ -1,0 +1,108 @@
+"""The training and the four translations of C182-3, and what the plotted validation loss is worth.
+
+Importing this module needs the package d2l, and raises ImportError, saying so, where it is missing.
+
+    data = d2l.MTFraEng(batch_size=128)
+    model = make_model(data)  # the lecture's; make_model(data, MENDED) has none of its faults
+    d2l.Trainer(max_epochs=30, gradient_clip_val=1, num_gpus=1).fit(model, data)
+    translate(model, data)
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from course_lib.lectures.d2l_transformer import (
+    LECTURE,
+    MENDED,
+    Faults,
+    Seq2Seq,
+    TransformerDecoder,
+    TransformerEncoder,
+    d2l,
+)
+
+SIZES = (256, 64, 4, 2, 0.2)  # num_hiddens, ffn_num_hiddens, num_heads, num_blk, dropout
+ENGLISH = ("go .", "i lost .", "he's calm .", "i'm home .")
+FRENCH = ("va !", "j'ai perdu .", "il est calme .", "je suis chez moi .")
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A sentence, what the model made of it, and d2l's BLEU with k = 2 against the lecture's translation."""
+
+    english: str
+    french: str
+    bleu: float
+
+
+def make_model(data: d2l.MTFraEng, faults: Faults = LECTURE) -> d2l.Seq2Seq:
+    """The lecture's model, untrained, with these of its faults."""
+    encoder = TransformerEncoder(len(data.src_vocab), *SIZES, faults=faults)
+    decoder = TransformerDecoder(len(data.tgt_vocab), *SIZES, faults=faults)
+    kind = d2l.Seq2Seq if faults.padding_in_loss else Seq2Seq
+    return kind(encoder, decoder, tgt_pad=data.tgt_vocab["<pad>"], lr=0.001)
+
+
+def mend(model: d2l.Seq2Seq, data: d2l.MTFraEng, faults: Faults = MENDED) -> d2l.Seq2Seq:
+    """The same weights with other faults, ready for evaluation."""
+    other = make_model(data, faults)
+    other.load_state_dict(model.state_dict())
+    return other.to(next(model.parameters()).device).eval()
+
+
+@torch.no_grad()
+def translate(
+    model: d2l.EncoderDecoder,
+    data: d2l.MTFraEng,
+    english: Sequence[str] = ENGLISH,
+    french: Sequence[str] = FRENCH,
+) -> list[Translation]:
+    """The slide's translation cell: d2l's `predict_step`, and what stands before the first `<eos>`."""
+    device = next(model.parameters()).device
+    batch = data.build(list(english), list(french))
+    ids, _ = model.eval().predict_step(batch, device, data.num_steps)
+    done = []
+    for source, right, row in zip(english, french, ids, strict=True):
+        words = data.tgt_vocab.to_tokens(row)
+        said = " ".join(words[: words.index("<eos>")] if "<eos>" in words else words)
+        done.append(Translation(source, said, d2l.bleu(said, right, k=2)))
+    return done
+
+
+@torch.no_grad()
+def validation_loss(model: d2l.EncoderDecoder, data: d2l.MTFraEng, padding: bool = True) -> float:
+    """The mean loss over all words of the validation sentences; padding counts as words, or not at all.
+
+    What d2l plots is something else (`plotted_loss`), and depends on the faults of `model` too (`mend`).
+    """
+    device = next(model.parameters()).device
+    *inputs, target = (array[data.num_train :].to(device) for array in data.arrays)
+    ignored = -100 if padding else data.tgt_vocab["<pad>"]
+    logits = model.eval()(*inputs).flatten(0, 1)
+    return nn.functional.cross_entropy(logits, target.flatten(), ignore_index=ignored).item()
+
+
+def plotted_loss(model: d2l.Module) -> float:
+    """The last point of the validation curve, a mean over batches, however few sentences the last one has."""
+    return float(model.board.data["val_loss"][-1].y)
+
+
+@contextmanager
+def projected_tokens(*layers: nn.Module) -> Iterator[dict[str, int]]:
+    """Within the block, counts under "tokens" how many vectors of one sentence go through these layers."""
+    count = {"tokens": 0}
+
+    def add(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
+        count["tokens"] += inputs[0].shape[-2]
+
+    handles = [layer.register_forward_hook(add) for layer in layers]
+    try:
+        yield count
+    finally:
+        for handle in handles:
+            handle.remove()

@@ -1,0 +1,135 @@
+"""Post-norm against pre-norm: the gradient of each block before training, and what training comes to."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import ipywidgets
+import torch
+import torch.nn.functional as F
+from matplotlib import rcParams
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from course_lib.show import PALETTE
+from course_lib.widgets.explorer import Explorer, slider
+from course_lib.widgets.norm_runs import EVERY, VOCAB, Curve, small_model, stored
+
+LOOKS = {"post": (PALETTE[1], "o-", "post-norm"), "pre": (PALETTE[0], "s--", "pre-norm")}
+FAINT = 0.3  # of the norm that is not chosen
+STUCK = 5.28  # a loss above it: hardly better than knowing how often each token occurs
+
+
+def norm_explorer() -> Explorer:
+    """Depth, place of the norm, warm-up and rate: the gradients before training, and the stored runs."""
+    recipes = [curve.recipe for curve in stored()["grid"]]
+    depths, warmups, rates = (
+        sorted({get(recipe) for recipe in recipes})
+        for get in (lambda r: r.layers[0], lambda r: r.warmup, lambda r: r.lr)
+    )
+    return Explorer(
+        {
+            "norm": slider(ipywidgets.Dropdown, "norm", options=["post", "pre"]),
+            "depth": slider(ipywidgets.SelectionSlider, "blocks on each side", options=depths),
+            "lr": slider(ipywidgets.SelectionSlider, "learning rate", options=rates, value=rates[1]),
+            "warmup": slider(ipywidgets.SelectionSlider, "warm-up", options=warmups),
+        },
+        norm_picture,
+        "sliders for the number of blocks, the learning rate and the steps of warm-up, and a list for the "
+        "place of the norm, above the gradient of each block before training and the loss of stored runs. "
+        "It answers while the notebook is running.",
+        size=(7.0, 3.4),
+    )
+
+
+@cache
+def block_gradients(norm: str, depth: int, seed: int = 0) -> tuple[float, ...]:
+    """Size of the gradient of each block's last matrix before training, encoder first.
+
+    Source: Xiong et al. 2020, section 3.3 and figure 3.
+    """
+    model = small_model(norm, (depth, depth), seed)
+    generator = torch.Generator().manual_seed(seed)
+    source, target, labels = torch.randint(5, VOCAB, (3, 16, 8), generator=generator)
+    F.cross_entropy(model(source, target).flatten(0, 1), labels.flatten()).backward()
+    blocks = [*model.encoder, *model.decoder]
+    return tuple(block.feed_forward.w_out.weight.grad.norm().item() for block in blocks)
+
+
+def runs_of(norm: str, depth: int, lr: float, warmup: int) -> list[Curve]:
+    """The stored runs of one choice, one for each seed."""
+    wanted = {"norm": norm, "layers": (depth, depth), "lr": lr, "warmup": warmup}
+    return [curve for curve in stored()["grid"] if wanted.items() <= vars(curve.recipe).items()]
+
+
+def norm_picture(figure: Figure) -> Callable[..., str]:
+    """Gradients on the left, losses on the right; the norm that is not chosen is faint."""
+    left, right = figure.subplots(1, 2)
+    figure.subplots_adjust(left=0.09, right=0.96, bottom=0.2, top=0.86, wspace=0.28)
+    points = gradient_axes(left)
+    lines = loss_axes(right, seeds=len({curve.recipe.seed for curve in stored()["grid"]}))
+
+    def update(norm: str, depth: int, lr: float, warmup: int) -> str:
+        for kind in LOOKS:
+            strength = 1.0 if kind == norm else FAINT
+            places = [(i + 0.5) / depth for i in range(2 * depth)]
+            points[kind].set_data(places, block_gradients(kind, depth))
+            points[kind].set_alpha(strength)
+            show_runs(lines[kind], runs_of(kind, depth, lr, warmup), strength)
+        return sentence(norm, depth, lr, warmup)
+
+    return update
+
+
+def gradient_axes(axes: Axes) -> dict:
+    axes.set(xlim=(0, 2), ylim=(0.06, 2), yscale="log", title="gradient before training")
+    axes.set_xticks((0.06, 0.5, 1.5, 1.94), ("first", "encoder", "decoder", "last"))
+    axes.set_yticks((0.1, 0.3, 1), ("0.1", "0.3", "1"))
+    axes.minorticks_off()
+    axes.set_xlabel("block")
+    axes.axvline(1, color="0.6", linewidth=1)
+    return {
+        norm: axes.plot([], [], style, color=colour, animated=True)[0]
+        for norm, (colour, style, _) in LOOKS.items()
+    }
+
+
+def loss_axes(axes: Axes, seeds: int) -> dict:
+    """One line for each seed, and a legend that stays."""
+    last = max(EVERY * len(curve.losses) for curve in stored()["grid"])
+    axes.set(xlim=(0, last), ylim=(0, 6.5), xlabel="steps", title="loss on held-out sentences")
+    for _, (colour, style, label) in LOOKS.items():
+        axes.plot([], [], style, color=colour, label=label)
+    axes.legend(loc="lower left", fontsize=rcParams["legend.fontsize"])
+    return {
+        norm: [axes.plot([], [], style[1:], color=colour, animated=True)[0] for _ in range(seeds)]
+        for norm, (colour, style, _) in LOOKS.items()
+    }
+
+
+def show_runs(lines: Sequence, curves: Sequence[Curve], strength: float) -> None:
+    for line, curve in zip(lines, curves, strict=False):
+        line.set_data([EVERY * (i + 1) for i in range(len(curve.losses))], curve.losses)
+        line.set_alpha(strength)
+
+
+def sentence(norm: str, depth: int, lr: float, warmup: int) -> str:
+    """The chosen runs in words and numbers."""
+    curves, gradients = runs_of(norm, depth, lr, warmup), block_gradients(norm, depth)
+    losses = [curve.losses[-1] for curve in curves]
+    rise = f"{warmup} steps of warm-up" if warmup else "no warm-up"
+    return (
+        f"{LOOKS[norm][2].capitalize()}, {depth} + {depth} blocks, rate {lr:g}, {rise}. Gradient of the last "
+        f"decoder block {gradients[-1]:.2f}, of the first encoder block {gradients[0]:.2f}. After "
+        f"{EVERY * len(curves[0].losses)} steps the loss of {len(curves)} runs is {min(losses):.2f} to "
+        f"{max(losses):.2f}. " + verdict(losses)
+    )
+
+
+def verdict(losses: Sequence[float]) -> str:
+    """Whether the runs have learnt anything but how often each token occurs."""
+    stuck = sum(loss > STUCK for loss in losses)
+    if stuck == len(losses):
+        return "No run has learnt more than how often each token occurs."
+    if stuck:
+        return f"{stuck} of {len(losses)} runs have learnt next to nothing: it depends on the seed."
+    return "Every run learns."

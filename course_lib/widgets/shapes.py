@@ -1,0 +1,174 @@
+"""Batched matrix product: which shapes fit, and which row and column make one number of the result."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import ipywidgets
+import torch
+from jaxtyping import Float
+from matplotlib import rcParams
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from course_lib.show import PALETTE
+from course_lib.widgets.explorer import Explorer, slider
+from course_lib.widgets.stacks import BACK, Stack, plain
+
+MOST = {"n": 4, "a": 5, "b": 5, "c": 5}
+LEAST = 2  # a browser's slider cannot have equal ends, and that of an index ends at its size less 1
+INDEX = {"element": "n", "row": "a", "column": "c"}
+GAP = 2.1  # between two stacks, in cells: room for the sign and for the name of the rows
+MARGIN = 1.1  # on the left, for the name of the rows
+WIDTH = 23.3  # of the picture, in cells: the largest stacks fill it
+SIZE = (7.0, 2.75)
+COLOURS = PALETTE[0], PALETTE[1], PALETTE[2]  # of the marked row, the marked column, and what they make
+
+
+@dataclass(frozen=True)
+class Product:
+    """What is multiplied: the names of the two factors and of the result, and of the axes n, a, b, c."""
+
+    names: tuple[str, str, str]
+    axes: tuple[str, str, str, str]
+
+    @property
+    def sides(self) -> list[tuple[str, str]]:
+        """The names of the rows and of the columns of each of the three."""
+        _, a, b, c = self.axes
+        return [(a, b), (b, c), (a, c)]
+
+
+PRODUCTS = {
+    "any two": Product(("A", "B", "product"), ("n", "a", "b", "c")),
+    "Q·Kᵀ": Product(("Q", "Kᵀ", "scores"), ("batch", "queries", "d_head", "keys")),
+    "weights·V": Product(("weights", "V", "averages"), ("batch", "queries", "keys", "d_value")),
+}
+
+
+def bmm_explorer() -> Explorer:
+    """(n, a, b)·(n, b, c) → (n, a, c): four sizes, the number to look into, and what is multiplied."""
+    controls = {"product": slider(ipywidgets.Dropdown, "product", options=list(PRODUCTS), value="Q·Kᵀ")}
+    for name, value in {"n": 2, "a": 3, "b": 4, "c": 5}.items():
+        controls[name] = slider(ipywidgets.IntSlider, name, value=value, min=LEAST, max=MOST[name])
+    for name, size in INDEX.items():
+        controls[name] = slider(ipywidgets.IntSlider, name, value=1, max=controls[size].value - 1)
+    connect(controls)
+    return Explorer(
+        controls,
+        bmm_picture,
+        "sliders for the four sizes of a batched matrix product and for the number of its result to look "
+        "into, and a list of what is multiplied; below, the stacks of matrices with the row and the column "
+        "that make this number. It answers while the notebook is running.",
+        size=SIZE,
+    )
+
+
+def connect(controls: dict[str, ipywidgets.Widget]) -> None:
+    """No index reaches beyond its axis, and the sliders of the sizes carry the names of the axes."""
+
+    def follow(index: ipywidgets.Widget) -> Callable[[dict], None]:
+        return lambda change: setattr(index, "max", change["new"] - 1)
+
+    def rename(product: str) -> None:
+        for size, axis in zip("nabc", PRODUCTS[product].axes, strict=True):
+            controls[size].description = size if size == axis else f"{size}: {axis}"
+
+    for name, size in INDEX.items():
+        controls[size].observe(follow(controls[name]), names="value")
+    controls["product"].observe(lambda change: rename(change["new"]), names="value")
+    rename(controls["product"].value)
+
+
+def factors(
+    product: str, n: int, a: int, b: int, c: int
+) -> tuple[Float[Tensor, "{n} {a} {b}"], Float[Tensor, "{n} {b} {c}"]]:
+    """Two batches of small whole numbers; weights are tenths instead, and each row of them sums to 1.
+
+    Whole numbers stay what they are while a matrix grows around them.
+    """
+    generator = torch.Generator().manual_seed(5)
+    whole = torch.randint(-2, 4, (2, MOST["n"], 5, 5), generator=generator).float()
+    if product != "weights·V":
+        return whole[0, :n, :a, :b], whole[1, :n, :b, :c]
+    values = torch.randint(0, 10, (MOST["n"], 5, 5), generator=generator).float()
+    # ten tenths in a row, cut at b - 1 of the nine places between them: no piece is empty
+    places = torch.rand(MOST["n"], MOST["a"], 9, generator=generator)[:n, :a].argsort(dim=-1)
+    cuts = places[..., : b - 1].sort(dim=-1).values + 1
+    begin = torch.zeros(n, a, 1, dtype=cuts.dtype)
+    return torch.diff(cuts, prepend=begin, append=begin + 10) / 10, values[:n, :b, :c]
+
+
+def bmm_picture(figure: Figure) -> Callable[..., str]:
+    """Three stacks of matrices in a row; the row, the column and the number they make are marked."""
+    axes = figure.add_axes((0, 0, 1, 1))
+    height = WIDTH * SIZE[1] / SIZE[0]
+    axes.set(xlim=(0, WIDTH), ylim=(0.42 * height, -0.58 * height))
+    axes.set_axis_off()
+    most = max(MOST.values()) ** 2
+    stacks = [Stack(axes, colour, most) for colour in COLOURS]
+    look = {"animated": True, "ha": "center", "va": "center", "size": 1.6 * rcParams["font.size"]}
+    signs = [axes.text(0, 0, sign, **look) for sign in "·→"]
+
+    def update(product: str, n: int, a: int, b: int, c: int, element: int, row: int, column: int) -> str:
+        left, right = factors(product, n, a, b, c)
+        matrices = left, right, torch.bmm(left, right)
+        marks = (row, None), (None, column), (row, column)
+        x = starts(n, b, c)
+        for i, stack in enumerate(stacks):
+            stack.draw(matrices[i], element, marks[i], x[i])
+            stack.label(PRODUCTS[product].names[i], tuple(matrices[i].shape), PRODUCTS[product].sides[i])
+        for sign, right_of_it in zip(signs, x[1:], strict=True):
+            sign.set_x(right_of_it - 0.7 * GAP)
+        return said(product, left, right, (element, row, column))
+
+    return update
+
+
+def starts(n: int, b: int, c: int) -> tuple[float, float, float]:
+    """Where the front sheets of the three stacks begin, so that all together stand in the middle."""
+    back = BACK * (n - 1)
+    left = (WIDTH + 0.9 * MARGIN - b - 2 * c - 3 * back - 2 * GAP) / 2
+    middle = left + b + back + GAP
+    return left, middle, middle + c + back + GAP
+
+
+def spelled(row: list[float], column: list[float]) -> str:
+    """The sum of products, such as 2·3 + 1·(−2)."""
+
+    def factor(value: float) -> str:
+        return f"({plain(value)})" if value < 0 else plain(value)
+
+    return " + ".join(f"{factor(x)}·{factor(y)}" for x, y in zip(row, column, strict=True))
+
+
+def said(
+    product: str,
+    left: Float[Tensor, "n a b"],
+    right: Float[Tensor, "n b c"],
+    place: tuple[int, int, int],
+) -> str:
+    """The shapes, the marked number as a sum of products, and what it is in attention."""
+    (n, a, b), c, (element, i, j) = left.shape, right.shape[2], place
+    row, column, result = left[element, i], right[element, :, j], PRODUCTS[product].names[2]
+    return (
+        f"({n}, {a}, {b})·({n}, {b}, {c}) → ({n}, {a}, {c}). {result}[{element}, {i}, {j}] "
+        f"= {spelled(row.tolist(), column.tolist())} = {plain((row @ column).item())}. "
+        f"{meaning(product, i, j, column)} "
+        f"In all {n}·{a}·{c} = {n * a * c} numbers of {b} products each: {n * a * b * c} multiplications."
+    )
+
+
+def meaning(product: str, i: int, j: int, column: Float[Tensor, " b"]) -> str:
+    """What the number in row i and column j of the result is."""
+    if product == "Q·Kᵀ":
+        return (
+            f"It is the score of query {i} for key {j}, for column {j} of Kᵀ is key {j}: c counts the keys. "
+            "d_head is summed over and gone."
+        )
+    if product == "weights·V":
+        return (
+            f"It is number {j} of the average for query {i}. Its weights sum to 1, so the number lies "
+            f"between {plain(column.min().item())} and {plain(column.max().item())}, the least and the most "
+            f"in column {j} of V. The keys are summed over and gone."
+        )
+    return f"Row {i} of A meets column {j} of B; b is summed over and gone."
