@@ -2,11 +2,13 @@
 
 import argparse
 import json
+import time
 from dataclasses import replace
 
+import ipywidgets
 import pytest
 import torch
-from benchmarks import d2l_rival, decoding, layer, machine, report, rivals, rows, training, workload
+from benchmarks import d2l_rival, decoding, layer, machine, redraws, report, rivals, rows, training, workload
 from benchmarks.timing import Comparison, Plan, Ratio, Spread, measure
 from benchmarks.workload import TINY
 from torch import nn
@@ -301,7 +303,7 @@ def test_what_cannot_be_measured_is_left_out_with_a_reason(monkeypatch):
 def test_an_unknown_row_is_refused_before_anything_is_measured():
     told = []
     with pytest.raises(ValueError, match="no row trainig; there are training, "):
-        rows.run(["widget", "trainig"], SHORT, told.append)
+        rows.run(["tokens", "trainig"], SHORT, told.append)
     assert told == []
 
 
@@ -342,8 +344,95 @@ def test_command_refuses_what_it_cannot_do(monkeypatch):
         command("training", "--device", "cuda")
 
 
-def test_stored_results_are_whole():
+def stored_results(widgets):
     for path in (bench.TESTS / "benchmarks" / "results").glob("*.json"):
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        assert path.name == machine.file_name(stored["machine"])
+        if path.name.startswith(redraws.GROUP) == widgets:
+            yield path.name, json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_stored_results_are_whole():
+    for name, stored in stored_results(widgets=False):
+        assert name == machine.file_name(stored["machine"])
         assert {one["row"] for one in stored["rows"]} | set(stored["left_out"]) == set(rows.ROWS)
+
+
+def test_stored_redraws_reach_the_aim():
+    for name, stored in stored_results(widgets=True):
+        assert name == redraws.file_name(stored["machine"])
+        assert set(stored["widgets"]) <= set(redraws.makers())
+        assert stored["aim_ms"] == redraws.AIM
+        for widget, one in stored["widgets"].items():
+            assert one["median_ms"] <= redraws.aim(widget), widget
+
+
+def test_every_explorer_is_measured():
+    from course_lib import widgets
+
+    assert set(redraws.makers()) == {name for name in widgets.__all__ if name.endswith("_explorer")}
+
+
+@pytest.mark.parametrize("name", sorted(redraws.makers()))
+def test_every_value_of_every_control_is_moved_to(name):
+    explorer = redraws.makers()[name]()
+    for control in explorer.controls.values():
+        seen, first = [], control.value
+        control.observe(lambda change, seen=seen: seen.append(change["new"]), names="value")
+        spent = redraws.through(control)
+        assert len(spent) == len(seen) and control.value == first
+        assert {*seen, first} >= set(redraws.values(control))
+
+
+def test_values_of_the_controls():
+    kinds = ipywidgets
+    assert redraws.values(kinds.IntSlider(min=2, max=6, step=2)) == [2, 4, 6]
+    assert redraws.values(kinds.FloatSlider(min=-0.5, max=1, step=0.25))[-2:] == [0.75, 1.0]
+    log = redraws.values(kinds.FloatLogSlider(base=10, min=-1, max=1, step=0.5))
+    assert log == pytest.approx([0.1, 10**-0.5, 1, 10**0.5, 10])
+    assert redraws.values(kinds.SelectionSlider(options=["a", ("bee", 2)])) == ["a", 2]
+    assert redraws.values(kinds.Checkbox()) == [False, True]
+    assert redraws.values(kinds.Text("a cat")) == ["a cat and more"]
+    with pytest.raises(ValueError, match="no values are known for a DatePicker"):
+        redraws.values(kinds.DatePicker())
+
+
+def slow_widget():
+    """A widget whose number takes 10 ms to draw, and whose sign takes none."""
+    number, sign = ipywidgets.IntSlider(min=0, max=4), ipywidgets.Checkbox()
+    number.observe(lambda change: time.sleep(0.01), names="value")
+    return argparse.Namespace(controls={"number": number, "sign": sign}, redraw=lambda: None)
+
+
+def test_redraws_are_timed_by_control():
+    numbers = redraws.as_json(redraws.measure(slow_widget, SHORT))
+    assert numbers["moves"] == 5 + 2 and numbers["controls"]["number"]["moves"] == 5
+    assert numbers["controls"]["number"]["median_ms"] >= 10 > numbers["controls"]["sign"]["median_ms"]
+    text = redraws.as_text("slow_widget", numbers)
+    assert (
+        "slow_widget  [ms; 7 moves]" in text and "slowest: number" in text and "60 or less; reached" in text
+    )
+    missed = redraws.as_json({"number": [10.0, 70.0, 80.0]})
+    assert missed["median_ms"] == 70.0 and missed["p95_ms"] == pytest.approx(79.0)
+    assert "missed" in redraws.as_text("slow_widget", missed)
+
+
+def test_command_measures_the_widgets_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(redraws, "makers", lambda: {"slow_widget": slow_widget})
+    monkeypatch.setattr(bench, "SECONDS", {False: 0.0, True: 0.0})
+    path = tmp_path / "widgets.json"
+    assert command("widgets", "--device", "cpu", "--out", str(path)) == 0
+    written = json.loads(path.read_text(encoding="utf-8"))
+    assert written["machine"] == machine.describe("cpu") and set(written["widgets"]) == {"slow_widget"}
+    assert "slow_widget  [ms; 7 moves]" in capsys.readouterr().out
+    assert redraws.file_name({"processor": "AMD EPYC", "cores": 2}) == "widgets-amd-epyc-2-cores.json"
+    with pytest.raises(SetUpError, match="no row widgets; .* widgets by itself"):
+        command("widgets", "training", "--device", "cpu")
+
+
+def test_a_whole_run_of_the_widgets_has_a_file_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(redraws, "makers", lambda: {"slow_widget": slow_widget})
+    monkeypatch.setattr(bench, "SECONDS", {False: 0.0, True: 0.0})
+    written = []
+    monkeypatch.setattr(report, "write", lambda path, content: written.append(path))
+    assert command("widgets", "--quick") == 0 and not written
+    assert command("widgets") == 0
+    assert written == [bench.TESTS / "benchmarks" / "results" / redraws.file_name(machine.describe("cpu"))]

@@ -1,7 +1,8 @@
-"""`bench`: how fast the course's pieces are beside `nn.Transformer` and d2l, on this machine."""
+"""`bench`: how fast the pieces are beside `nn.Transformer` and d2l, and the widgets, on this machine."""
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
 from course_lib.commands.requirements import ROOT
@@ -14,14 +15,19 @@ SECONDS = {False: 30.0, True: 3.0}  # for one comparison; quick or not
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which rows, on what, how long, where to."""
-    parser.add_argument("rows", nargs="*", metavar="row", help="rows of the table (all of them)")
+    parser.add_argument(
+        "rows",
+        nargs="*",
+        metavar="row",
+        help="rows of the table (all of them); or `widgets` alone, the time that each widget takes to redraw",
+    )
     parser.add_argument("--device", help="cpu, cuda, … (a GPU where there is one)")
     parser.add_argument("--threads", type=int, help="threads of the CPU (as torch chooses)")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, for a first impression")
     parser.add_argument(
         "--out",
         type=Path,
-        help="JSON file for the numbers (after a full run tests/benchmarks/results/<machine>.json)",
+        help="JSON file for the numbers (after a full run tests/benchmarks/results/[widgets-]<machine>.json)",
     )
 
 
@@ -32,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     import torch
 
     sys.path.insert(0, str(TESTS))
-    from benchmarks import machine, report, rows
+    from benchmarks import machine, redraws, report, rows
     from benchmarks.timing import Plan
 
     device = args.device or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -40,14 +46,17 @@ def run(args: argparse.Namespace) -> int:
         raise SetUpError("There is no CUDA device here: leave --device out.")
     if args.threads:
         torch.set_num_threads(args.threads)
+    say = partial(print, flush=True)
+    alone = args.rows == [redraws.GROUP]
     plan = Plan(device, SECONDS[args.quick], least=3 if args.quick else 5)
     try:
-        result = rows.run(args.rows or rows.ROWS, plan, lambda text: print(text, flush=True))
+        result = redraws.run(plan, say) if alone else rows.run(args.rows or rows.ROWS, plan, say)
     except ValueError as problem:
         raise SetUpError(str(problem)) from None
     out = args.out
-    if out is None and not args.rows and not args.quick:
-        out = TESTS / "benchmarks" / "results" / machine.file_name(result["machine"])
+    if out is None and (alone or not args.rows) and not args.quick:
+        name = (redraws if alone else machine).file_name(result["machine"])
+        out = TESTS / "benchmarks" / "results" / name
     if out is not None:
         report.write(out, result)
         print(f"The numbers are in {out}.")

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from benchmarks import decoding, machine, report, training
+from benchmarks import decoding, machine, report, systems, training
 from benchmarks.layer import layer
+from benchmarks.redraws import GROUP
 from benchmarks.timing import Comparison, Plan
-from benchmarks.tools import data, tokens, widget
+from benchmarks.tools import data, tokens
 
 ROWS: dict[str, Callable[[Plan], Iterator[Comparison]]] = {
     "training": training.training,
@@ -16,8 +17,8 @@ ROWS: dict[str, Callable[[Plan], Iterator[Comparison]]] = {
     "vocabulary": training.vocabulary,
     "bucketing": training.bucketing,
     "decoding": decoding.decoding,
+    "systems": systems.systems,
     "attention": layer,
-    "widget": widget,
     "tokens": tokens,
     "data": data,
 }
@@ -35,7 +36,8 @@ def run(names: Iterable[str], plan: Plan, tell: Callable[[str], None]) -> dict[s
     names = list(names)
     unknown = [name for name in names if name not in ROWS]
     if unknown:
-        raise ValueError(f"no row {', '.join(unknown)}; there are {', '.join(ROWS)}")
+        there = f"{', '.join(ROWS)}, and {GROUP} by itself"
+        raise ValueError(f"no row {', '.join(unknown)}; there are {there}")
     facts = machine.describe(plan.device)
     tell(", ".join(f"{key} {value}" for key, value in facts.items()) + "\n")
     measured, left_out = [], {}

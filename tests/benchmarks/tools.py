@@ -1,4 +1,4 @@
-"""The tools around the models: a widget's redraw, the tokenizers, the data sets."""
+"""The tools around the models: the tokenizers, the data sets."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -7,21 +7,6 @@ from benchmarks.timing import Comparison, Plan, Turn, measure
 from course_lib.tokens import Tokens
 
 WORDS = "the cat and dogs see my old house by a river where we were all happy in May".split()
-
-
-def widget(plan: Plan) -> Iterator[Comparison]:
-    """From the move of a slider to the new picture and text."""
-    from course_lib.widgets import softmax_explorer
-
-    explorer = softmax_explorer()
-    temperature = explorer.controls["temperature"]
-
-    def turn(number: int) -> float:
-        temperature.value = 0.2 + 0.1 * ((temperature.value < 0.25) + 2 * (number % 50))
-        return 1.0
-
-    comparison = Comparison("widget", "softmax_explorer, one move of a slider", "s", "redraw")
-    yield measure(comparison, {"redraw": turn}, plan.lasting(0.1))
 
 
 def tokens(plan: Plan) -> Iterator[Comparison]:
