@@ -20,7 +20,7 @@ def add_arguments(parser):
     kind.add_argument("--d-model", type=int, default=192, help="width of the vectors (192)")
     kind.add_argument("--layers", type=int, default=2, help="blocks of the encoder, and of the decoder (2)")
     kind.add_argument("--batch", type=int, default=64, help="sentences in a batch (64)")
-    kind.add_argument("--lr", type=float, default=2.5e-3, help="peak learning rate (0.0025)")
+    kind.add_argument("--lr", type=float, default=2e-3, help="peak learning rate (0.002)")
     kind.add_argument("--warmup", type=int, default=300, help="steps of warm-up (300)")
     kind.add_argument("--dropout", type=float, default=0.0, help="probability; pays after several epochs (0)")
     kind.add_argument("--precision", default="auto", help="auto, fp32, bf16 or fp16 (auto)")
