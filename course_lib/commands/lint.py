@@ -29,7 +29,7 @@ MACHINE_PATH = re.compile(
 )
 PICTURE_BYTES = re.compile(r"data:image/[a-z]+;base64,[A-Za-z0-9+/=]*")
 BARE_WIDGET = re.compile(r"[A-Z]\w*\((children|value|description|options|layout)=")
-EXERCISE = re.compile(r"\bcheck\(\s*[\"'](\d\d)\.([\w-]+)[\"']")
+EXERCISE = re.compile(r"\bcheck\(\s*[\"'](\d\d[a-z]?)\.([\w-]+)[\"']")
 SOLUTION = re.compile(r"<details>\s*<summary>.*?</summary>.*?```python\n.*?```.*?</details>", re.DOTALL)
 
 

@@ -25,7 +25,7 @@ KEPT_IN_CELLS = {"tags", "slideshow", "cellView", "jupyter"}
 
 @dataclass(frozen=True)
 class Notebook:
-    """A notebook as stored; `number` is a chapter's two digits, and None for a page that is no chapter."""
+    """A notebook as stored; `number` is a chapter's (05, 05a for an appendix), None on other pages."""
 
     number: str | None
     metadata: NotebookNode
@@ -35,7 +35,7 @@ class Notebook:
     def load(cls, path: Path) -> "Notebook":
         """Raises ValueError for anything but a notebook of format 4."""
         nb = read(path)
-        digits = re.match(r"\d\d(?=_)", path.name)
+        digits = re.match(r"\d\d[a-z]?(?=_)", path.name)
         return cls(digits and digits[0], nb.metadata, nb.cells)
 
     def of_type(self, cell_type: str) -> list[tuple[str, NotebookNode]]:

@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import re
 from typing import Any
 
 from course_lib.exercises.checking import Verdict, judge
@@ -31,7 +32,7 @@ def catalogue() -> dict[str, Exercise]:
 def _chapters() -> list[str]:
     """The modules of the chapters, such as `ch01`."""
     names = (module.name for module in pkgutil.iter_modules(__path__))
-    return sorted(name for name in names if name[:2] == "ch" and name[2:].isdigit())
+    return sorted(name for name in names if re.fullmatch(r"ch\d\d[a-z]?", name))
 
 
 def _of_chapter(chapter: str) -> dict[str, Exercise]:

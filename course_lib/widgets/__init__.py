@@ -3,6 +3,7 @@
 Each is an `Explorer`: a few controls, one picture, one line of text. `projector()` makes the next ones large.
 """
 
+from course_lib.widgets.anatomy import anatomy_explorer
 from course_lib.widgets.explorer import Explorer, projector
 from course_lib.widgets.heads import heads_explorer
 from course_lib.widgets.lookup import lookup_explorer
@@ -17,6 +18,7 @@ from course_lib.widgets.walk import block_explorer
 
 __all__ = [
     "Explorer",
+    "anatomy_explorer",
     "block_explorer",
     "bmm_explorer",
     "heads_explorer",
