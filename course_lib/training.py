@@ -104,7 +104,7 @@ class Run:
         self.steps, self.precision = config.steps, choose_precision(config.precision, self.device)
         self.history, self.pending = History(steps=config.steps or 0), []
         if self.device.type == "cpu":
-            keep_freed_memory()
+            keep_freed_memory()  # for the whole process: the steps then fetch no new pages
         torch.manual_seed(config.seed)
         objective.to(self.device).train()
         self.optimizer = make_optimizer(objective, config)
