@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from course_lib.cache import Cache, KeysValues
 from course_lib.masks import Mask, masked_softmax
-from course_lib.positions import RotaryPositions
+from course_lib.positions import RotaryPositions, Start
 
 
 def attention(
@@ -59,8 +59,9 @@ class MultiHeadAttention(nn.Module):
     Self-attention is `mha(x, x)`, cross-attention `mha(x, memory)`.
     d_model: width of the vectors. heads: divides d_model. dropout: probability, on the weights.
     rotary: turns queries and keys by their positions; for self-attention alone.
+    normalise: whether queries and keys are brought to the length √d_head, so that no score exceeds it.
     Raises ValueError where `heads` does not divide `d_model`.
-    Source: Vaswani et al. 2017, section 3.2.2.
+    Source: Vaswani et al. 2017, section 3.2.2; Henry et al. 2020 (normalised queries and keys).
     """
 
     def __init__(
@@ -70,11 +71,12 @@ class MultiHeadAttention(nn.Module):
         dropout: float = 0.0,
         bias: bool = True,
         rotary: RotaryPositions | None = None,
+        normalise: bool = False,
     ):
         super().__init__()
         if d_model % heads:
             raise ValueError(f"heads={heads} does not divide d_model={d_model}")
-        self.heads, self.rotary = heads, rotary
+        self.heads, self.rotary, self.normalise = heads, rotary, normalise
         self.w_q = nn.Linear(d_model, d_model, bias)
         self.w_kv = nn.Linear(d_model, 2 * d_model, bias)
         self.w_o = nn.Linear(d_model, d_model, bias)
@@ -94,7 +96,7 @@ class MultiHeadAttention(nn.Module):
         k, v = project(memory) if cache is None else cache.extend(memory, project)
         return self.w_o(self.attend(q, k, v, mask).transpose(1, 2).flatten(-2))
 
-    def keys_values(self, memory: Float[Tensor, "batch keys d_model"], start: int = 0) -> KeysValues:
+    def keys_values(self, memory: Float[Tensor, "batch keys d_model"], start: Start = 0) -> KeysValues:
         k, v = self.w_kv(memory).chunk(2, dim=-1)
         return self.turn(self.split(k), start), self.split(v)
 
@@ -102,6 +104,8 @@ class MultiHeadAttention(nn.Module):
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
     def turn(
-        self, x: Float[Tensor, "batch heads tokens d_head"], start: int
+        self, x: Float[Tensor, "batch heads tokens d_head"], start: Start
     ) -> Float[Tensor, "batch heads tokens d_head"]:
+        """Queries or keys as they meet: normalised, and turned by their positions, where that is wanted."""
+        x = F.rms_norm(x, x.shape[-1:]) if self.normalise else x
         return x if self.rotary is None else self.rotary(x, start)

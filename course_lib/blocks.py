@@ -1,6 +1,7 @@
 """The blocks that Transformers are stacked from."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 import torch
@@ -14,6 +15,11 @@ from course_lib.masks import Mask
 from course_lib.positions import RotaryPositions
 
 Activation: TypeAlias = Callable[[Tensor], Tensor]
+ACTIVATIONS: dict[str, Activation] = {
+    "relu": F.relu,
+    "gelu": partial(F.gelu, approximate="tanh"),  # the form that GPT-2 computes
+    "squared relu": lambda x: F.relu(x).square(),  # So et al. 2021
+}
 Sequence: TypeAlias = Float[Tensor, "batch tokens d_model"]
 
 
@@ -63,7 +69,7 @@ class EncoderBlock(nn.Module):
     """Self-attention, then feed-forward: every token looks at every other.
 
     dropout: on what each sublayer adds, as in the paper; none inside the sublayers.
-    rotary: for queries and keys of the self-attention.
+    rotary, normalise: for queries and keys of the self-attention.
     Source: Vaswani et al. 2017, figure 1, left.
     """
 
@@ -76,9 +82,10 @@ class EncoderBlock(nn.Module):
         norm: str = "pre",
         activation: Activation = F.relu,
         rotary: RotaryPositions | None = None,
+        normalise: bool = False,
     ):
         super().__init__()
-        self.attention = MultiHeadAttention(d_model, heads, rotary=rotary)
+        self.attention = MultiHeadAttention(d_model, heads, rotary=rotary, normalise=normalise)
         self.feed_forward = FeedForward(d_model, d_ff, activation)
         self.residuals = nn.ModuleList(Residual(d_model, dropout, norm) for _ in range(2))
 

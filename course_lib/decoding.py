@@ -1,18 +1,26 @@
 """Text from a model, one token at a time."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from course_lib.sampling import next_token_probabilities
+
+Choose: TypeAlias = Callable[[Float[Tensor, "batch vocab"]], Int[Tensor, "batch 1"]]
+
 
 @runtime_checkable
 class Generator(Protocol):
-    """A model in the middle of writing: it remembers what it has read (`Seq2Seq.generator`)."""
+    """A model in the middle of writing: it remembers what it has read (`Seq2Seq.generator`).
+
+    One whose batch should keep its rows, because compiled code would be made anew for fewer, says so by an
+    attribute `fixed`.
+    """
 
     def read(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch vocab"]:
         """Read some more tokens; the logits of the one that follows."""
@@ -23,34 +31,75 @@ class Generator(Protocol):
         ...
 
 
-@torch.inference_mode()
 def greedy(
-    generator: Generator, start: Int[Tensor, "batch tokens"], end: int, max_tokens: int
+    generator: Generator, start: Int[Tensor, "batch tokens"], end: int | None, max_tokens: int
 ) -> list[list[int]]:
     """Take the most probable token each time, until `end` has come or `max_tokens` are written.
 
-    start: what the model reads first. end: the id that ends a sentence; it is not part of what is returned.
-    A sentence that has ended leaves the batch, so that nothing more is computed for it.
+    start: what the model reads first. end: the id that ends a sentence, and is not part of what is returned;
+    None where nothing ends before `max_tokens`.
+    Raises ValueError where `max_tokens` is not positive.
+    """
+    return write(generator, start, end, max_tokens, lambda logits: logits.max(dim=-1, keepdim=True).indices)
+
+
+def sample(
+    generator: Generator,
+    start: Int[Tensor, "batch tokens"],
+    end: int | None,
+    max_tokens: int,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    min_p: float | None = None,
+    rng: torch.Generator | None = None,
+) -> list[list[int]]:
+    """Draw each token at random, with the probabilities of `next_token_probabilities`.
+
+    start, end, max_tokens: as in `greedy`. rng: where the chance comes from, on the device of the logits.
+    Raises ValueError where `max_tokens` is not positive, and for settings that make no probabilities.
+    """
+
+    def draw(logits: Float[Tensor, "batch vocab"]) -> Int[Tensor, "batch 1"]:
+        probabilities = next_token_probabilities(logits, temperature, top_k, top_p, min_p)
+        return probabilities.multinomial(1, generator=rng)
+
+    return write(generator, start, end, max_tokens, draw)
+
+
+@torch.inference_mode()
+def write(
+    generator: Generator,
+    start: Int[Tensor, "batch tokens"],
+    end: int | None,
+    max_tokens: int,
+    choose: Choose,
+) -> list[list[int]]:
+    """The loop of `greedy` and `sample`: read, choose the next token of each sentence, read that, and so on.
+
+    A sentence that has ended leaves the batch, so that nothing more is computed for it, unless the batch is
+    to keep its shape.
     Raises ValueError where `max_tokens` is not positive.
     """
     if max_tokens < 1:
         raise ValueError(f"max_tokens={max_tokens} leaves nothing to write")
     written: list[list[int]] = [[] for _ in start]
-    open_rows = list(range(len(start)))
+    sentences: list[int | None] = list(range(len(start)))  # of each row; None after its end
     ids = start
     for _ in range(max_tokens):
-        ids = generator.read(ids).argmax(dim=-1, keepdim=True)
-        going = []
+        ids = choose(generator.read(ids))
         for row, i in enumerate(ids.flatten().tolist()):
-            if i != end:
-                written[open_rows[row]].append(i)
-                going.append(row)
+            if i == end:
+                sentences[row] = None
+            elif (sentence := sentences[row]) is not None:
+                written[sentence].append(i)
+        going = [row for row, sentence in enumerate(sentences) if sentence is not None]
         if not going:
             break
-        if len(going) < len(open_rows):
+        if len(going) < len(sentences) and not getattr(generator, "fixed", False):
             rows = torch.tensor(going, device=ids.device)
             generator.select(rows)
-            ids, open_rows = ids[rows], [open_rows[row] for row in going]
+            ids, sentences = ids[rows], [sentences[row] for row in going]
     return written
 
 

@@ -1,8 +1,12 @@
 """Where a token stands: vectors added to the embeddings, or a turn of queries and keys."""
 
+from typing import TypeAlias
+
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
+
+Start: TypeAlias = int | Int[Tensor, ""]  # a tensor where compiled code must not depend on it
 
 
 def sinusoidal(tokens: int, d_model: int, base: float = 10000.0) -> Float[Tensor, "tokens d_model"]:
@@ -30,7 +34,7 @@ class SinusoidalPositions(nn.Module):
         self.register_buffer("table", sinusoidal(max_tokens, d_model), persistent=False)
 
     def forward(
-        self, x: Float[Tensor, "batch tokens d_model"], start: int = 0
+        self, x: Float[Tensor, "batch tokens d_model"], start: Start = 0
     ) -> Float[Tensor, "batch tokens d_model"]:
         """Add the vectors of positions start, start + 1, …; ValueError past the table's end."""
         return x + rows(self.table, start, x.shape[1])
@@ -47,7 +51,7 @@ class LearnedPositions(nn.Module):
         self.table = nn.Parameter(torch.randn(max_tokens, d_model) * 0.02)
 
     def forward(
-        self, x: Float[Tensor, "batch tokens d_model"], start: int = 0
+        self, x: Float[Tensor, "batch tokens d_model"], start: Start = 0
     ) -> Float[Tensor, "batch tokens d_model"]:
         """Add the vectors of positions start, start + 1, …; ValueError past the table's end."""
         return x + rows(self.table, start, x.shape[1])
@@ -69,7 +73,7 @@ class RotaryPositions(nn.Module):
         self.register_buffer("table", sinusoidal(max_tokens, d_head), persistent=False)
 
     def forward(
-        self, x: Float[Tensor, "*batch tokens d_head"], start: int = 0
+        self, x: Float[Tensor, "*batch tokens d_head"], start: Start = 0
     ) -> Float[Tensor, "*batch tokens d_head"]:
         """Turn by the positions start, start + 1, …; ValueError past the table's end."""
         return rotate(x, rows(self.table, start, x.shape[-2]))
@@ -92,14 +96,17 @@ class NoPositions(nn.Identity):
     """Adds nothing; like `nn.Identity` it takes any sizes, here those of the others."""
 
     def forward(
-        self, x: Float[Tensor, "batch tokens d_model"], start: int = 0
+        self, x: Float[Tensor, "batch tokens d_model"], start: Start = 0
     ) -> Float[Tensor, "batch tokens d_model"]:
         return x
 
 
 def rows(
-    table: Float[Tensor, "max_tokens d_model"], start: int, tokens: int
+    table: Float[Tensor, "max_tokens d_model"], start: Start, tokens: int
 ) -> Float[Tensor, "tokens d_model"]:
+    """Rows start, start + 1, … of a table; of a `start` in a tensor the end is not checked."""
+    if isinstance(start, Tensor):
+        return table[start + torch.arange(tokens, device=table.device)]
     if start + tokens > len(table):
         raise ValueError(f"positions up to {start + tokens} asked for, but there are max_tokens={len(table)}")
     return table[start : start + tokens]

@@ -1,9 +1,12 @@
 """Which floating-point format a device computes fastest in."""
 
+import copy
 import time
 from contextlib import AbstractContextManager
+from functools import cache
 
 import torch
+from torch import nn
 
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -12,6 +15,14 @@ def autocast(device: torch.device, precision: str) -> AbstractContextManager:
     """Matrix products in this format within the block; weights stay in float32."""
     dtype = DTYPES.get(precision, torch.bfloat16)
     return torch.autocast(device.type, dtype, enabled=precision in DTYPES)
+
+
+def for_inference(model: nn.Module, precision: str) -> nn.Module:
+    """The model itself, or for "bf16" and "fp16" a copy whose weights have that format.
+
+    Under `autocast` every step would read the weights in float32 and convert them again.
+    """
+    return copy.deepcopy(model).to(DTYPES[precision]) if precision in DTYPES else model
 
 
 def choose_precision(precision: str, device: torch.device) -> str:
@@ -31,6 +42,7 @@ def choose_precision(precision: str, device: torch.device) -> str:
     return "bf16" if device.type == "cpu" and bf16_gain() > 1.5 else "fp32"
 
 
+@cache
 def bf16_gain(size: int = 512, repeats: int = 7) -> float:
     """How many times faster this CPU multiplies matrices in bf16 than in fp32 (best of some tries)."""
 

@@ -8,9 +8,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from course_lib.blocks import DecoderBlock, EncoderBlock
-from course_lib.cache import DecoderCache
+from course_lib.cache import DecoderCache, Reader
 from course_lib.masks import causal_mask, padding_mask, real_tokens
-from course_lib.positions import LearnedPositions, NoPositions, RotaryPositions, SinusoidalPositions
+from course_lib.positions import LearnedPositions, NoPositions, RotaryPositions, SinusoidalPositions, Start
 from course_lib.tokens import PAD
 
 
@@ -74,7 +74,7 @@ class Seq2Seq(nn.Module):
         self.apply(initialise)
 
     def embed(
-        self, ids: Int[Tensor, "batch tokens"], start: int = 0
+        self, ids: Int[Tensor, "batch tokens"], start: Start = 0
     ) -> Float[Tensor, "batch tokens d_model"]:
         """Vectors of the tokens, scaled to the size of the positions that are added."""
         scaled = self.embedding(ids) * math.sqrt(self.config.d_model)
@@ -96,10 +96,12 @@ class Seq2Seq(nn.Module):
         A position sees itself and those before it; padding stands on the right, where no real token looks.
         cache: of the tokens read before; then `target` holds only the new ones.
         """
-        start = 0 if cache is None else cache.length
-        tokens = target.shape[1]
-        mask = causal_mask(tokens, start + tokens, target.device) if tokens > 1 else None
-        x, real = self.embed(target, start), without_padding(target)
+        tokens, device = target.shape[1], target.device
+        if cache is None:
+            start, mask, real = 0, causal_mask(tokens, device=device), without_padding(target)
+        else:
+            start, mask, real = cache.length, cache.mask(tokens, device), None
+        x = self.embed(target, start)
         for i, block in enumerate(self.decoder):
             caches = cache.layer(i) if cache else (None, None)
             x = block(x, memory.states, mask, memory.mask, caches, real)
@@ -115,26 +117,45 @@ class Seq2Seq(nn.Module):
         """Logits of the token that follows each token of `target`, every position in one pass."""
         return self.unembed(self.decode(target, self.encode(source)))
 
-    def generator(self, source: Int[Tensor, "batch source"]) -> "TranslationGenerator":
-        """The model in the middle of translating these sentences."""
-        return TranslationGenerator(self, source)
+    def generator(
+        self, source: Int[Tensor, "batch source"], room: int | None = None, compiled: bool = False
+    ) -> "TranslationGenerator":
+        """The model in the middle of translating these sentences.
+
+        room: the most tokens that will be read, by default max_tokens.
+        compiled: single tokens are read by code that `torch.compile` makes at the first one. That takes a
+        while and is worth it for much text in batches of one size. Sources are padded to multiples of 16
+        tokens, so that few shapes need code of their own.
+        """
+        if compiled:
+            source = F.pad(source, (0, -source.shape[1] % 16), value=PAD)
+        return TranslationGenerator(self, source, room or self.config.max_tokens, compiled)
 
 
 class TranslationGenerator:
     """A `Seq2Seq` in the middle of writing: encoder's memory and decoder's cache."""
 
-    def __init__(self, model: Seq2Seq, source: Int[Tensor, "batch source"]):
+    def __init__(self, model: Seq2Seq, source: Int[Tensor, "batch source"], room: int, compiled: bool):
         self.model, self.memory = model, model.encode(source)
-        self.cache = DecoderCache(model.config.decoder_layers, model.config.max_tokens)
+        self.cache = DecoderCache(model.config.decoder_layers, room, static=compiled)
+        self.reader = Reader(next_logits, room, compiled)
+        self.fixed = compiled
 
     def read(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch vocab"]:
         """Read some more tokens of the target; the logits of the one that follows."""
-        return self.model.unembed(self.model.decode(ids, self.memory, self.cache)[:, -1])
+        return self.reader(ids, self.model, self.memory, self.cache)
 
     def select(self, rows: Int[Tensor, " rows"]) -> None:
         """Go on with these sentences of the batch, in this order."""
         self.memory = self.memory.select(rows)
         self.cache.select(rows)
+
+
+def next_logits(
+    ids: Int[Tensor, "batch tokens"], model: Seq2Seq, memory: Memory, cache: DecoderCache
+) -> Float[Tensor, "batch vocab"]:
+    """The logits of the token that follows what is in the cache and `ids`."""
+    return model.unembed(model.decode(ids, memory, cache)[:, -1])
 
 
 def without_padding(ids: Int[Tensor, "batch tokens"]) -> Int[Tensor, " real"] | None:

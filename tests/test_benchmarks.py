@@ -79,7 +79,7 @@ def attentions(block):
 def copy_to_d2l(ours, system):
     system.encoder.embedding.weight.data.copy_(ours.embedding.weight.data)
     for there, here in zip(
-        [*system.encoder.blks, *system.decoder.blocks], [*ours.encoder, *ours.decoder], strict=True
+        [*system.encoder.blks, *system.decoder.blks], [*ours.encoder, *ours.decoder], strict=True
     ):
         names = ["attention"] if len(here.residuals) == 2 else ["attention1", "attention2"]
         for name, mha in zip(names, attentions(here), strict=True):
@@ -153,7 +153,7 @@ def test_all_ways_of_decoding_write_the_same(norm):
     ours.eval(), theirs.eval()
     source = some_batches()[0][0]
     start = torch.full((len(source), 1), BOS)
-    written = torch.tensor(decoding.greedy(ours.generator(source), start, decoding.NO_END, 6))
+    written = torch.tensor(decoding.greedy(ours.generator(source), start, None, 6))
     assert torch.equal(written, rivals.greedy_recomputing(theirs, source, 6))
     assert torch.equal(written, rivals.greedy_last_token(theirs, source, 6))
 
@@ -166,7 +166,7 @@ def test_d2l_writes_the_same_where_every_position_is_0():
     encoder.P[:] = encoder.P[:, :1]
     source = some_batches()[0][0]
     start = torch.full((len(source), 1), BOS)
-    written = torch.tensor(decoding.greedy(ours.generator(source), start, decoding.NO_END, 6))
+    written = torch.tensor(decoding.greedy(ours.generator(source), start, None, 6))
     assert torch.equal(written, d2l_rival.greedy(theirs, source, 6))
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from course_lib import precision
-from course_lib.precision import autocast, choose_precision
+from course_lib.precision import autocast, choose_precision, for_inference
 
 CPU = torch.device("cpu")
 
@@ -41,3 +41,11 @@ def test_autocast_changes_products_and_not_weights(name, dtype):
 def test_refusals(name, message):
     with pytest.raises(ValueError, match=message):
         choose_precision(name, CPU)
+
+
+def test_for_inference_leaves_the_model_as_it_is():
+    layer = torch.nn.Linear(3, 2)
+    half = for_inference(layer, "bf16")
+    assert for_inference(layer, "fp32") is layer
+    assert (half.weight.dtype, layer.weight.dtype) == (torch.bfloat16, torch.float32)
+    torch.testing.assert_close(half.weight.float(), layer.weight, rtol=2**-8, atol=0)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks import d2l_rival, rivals, workload
-from benchmarks.decoding import NO_END, Write
+from benchmarks.decoding import Write
 from benchmarks.rivals import PaddedObjective, TorchTransformer
 from benchmarks.training import LABEL_SMOOTHING, OURS, TORCH, config, measures
 from benchmarks.workload import Batch, Sizes
@@ -59,7 +59,7 @@ def our_system(sizes: Sizes) -> System:
     model = Seq2Seq(config(sizes, DROPOUT))
 
     def write(source: Tensor) -> list[list[int]]:
-        return greedy(model.generator(source), start_of(source, BOS), NO_END, sizes.max_tokens - 1)
+        return greedy(model.generator(source), start_of(source, BOS), None, sizes.max_tokens - 1)
 
     return System(model, TranslationObjective(model, LABEL_SMOOTHING), write)
 
