@@ -11,19 +11,23 @@ class TrainConfig:
     """How to train.
 
     steps or minutes: how long; minutes become steps once, after the first 100 steps have been timed.
-    lr: peak learning rate of AdamW (for "noam" a factor, 1 in the paper). warmup: steps of linear rise to it.
+    optimizer: "adamw", or "muon": Muon for the matrices of the blocks, AdamW for all other weights.
+    lr: peak learning rate (for "noam" a factor, 1 in the paper). warmup: steps of linear rise to it.
     schedule: what follows, see `learning_rate`. weight_decay: of matrices. clip: largest norm of a gradient.
+    average: decay of the exponential average of the weights that is evaluated and left in the model; 0: none.
     precision: "auto" takes the fastest of "fp32", "bf16", "fp16" that the device truly supports.
     evaluate_every, checkpoint_every: in steps; 0 means once, at the end.
     """
 
     steps: int | None = None
     minutes: float | None = None
+    optimizer: str = "adamw"
     lr: float = 1e-3
     warmup: int = 100
     schedule: str = "linear"
     weight_decay: float = 0.01
     clip: float = 1.0
+    average: float = 0.0
     precision: str = "auto"
     compile: bool = False
     evaluate_every: int = 0
@@ -33,6 +37,10 @@ class TrainConfig:
     def __post_init__(self) -> None:
         if self.schedule not in ("linear", "cosine", "noam", "constant"):
             raise ValueError(f"schedule={self.schedule!r} is none of linear, cosine, noam, constant")
+        if self.optimizer not in ("adamw", "muon"):
+            raise ValueError(f"optimizer={self.optimizer!r} is neither adamw nor muon")
+        if not 0 <= self.average < 1:
+            raise ValueError(f"average={self.average} must be at least 0 and less than 1")
         if (self.steps is None) == (self.minutes is None):
             raise ValueError(f"give either steps or minutes: steps={self.steps}, minutes={self.minutes}")
         if self.minutes is not None and self.warmup < CALIBRATION and self.schedule in ("linear", "cosine"):

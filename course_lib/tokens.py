@@ -1,5 +1,6 @@
 """Text to ids and back: a shared vocabulary, control tokens, padding, batches of similar length."""
 
+import hashlib
 import random
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -52,6 +53,12 @@ class Tokens:
     def __getitem__(self, i: int) -> str:
         """The token with this id; ▁ stands for a blank."""
         return self.tokenizer.id_to_token(i)
+
+    @property
+    def fingerprint(self) -> str:
+        """A sum over all tokens in their order: two vocabularies that share it mean the same by an id."""
+        listed = "\n".join(self[i] for i in range(len(self)))
+        return hashlib.sha256(listed.encode()).hexdigest()
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text."""

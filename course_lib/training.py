@@ -1,6 +1,5 @@
 """One training loop for every model of the course, and the checkpoints from which it goes on."""
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,7 +12,9 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from course_lib.checkpoints import Checkpoints
+from course_lib.divergence import Diverged, not_finite, overflowing, silent
 from course_lib.memory import keep_freed_memory
+from course_lib.optimizers import WeightAverage, make_optimizer
 from course_lib.precision import autocast, choose_precision
 from course_lib.schedules import CALIBRATION, TrainConfig, learning_rate
 
@@ -47,10 +48,6 @@ class History:
     steps: int = 0
 
 
-class Diverged(RuntimeError):
-    """A training that has failed beyond repair; the message says what was seen and what to try."""
-
-
 def train(
     objective: nn.Module,
     batches: Batches,
@@ -65,9 +62,10 @@ def train(
 
     folder: of the checkpoints; a run that finds one of its own there goes on from it, to the same losses.
     evaluate: scores of the model, in evaluation mode; they are kept in the history.
+    With `config.average` the model is evaluated with, and in the end left with, the average of its weights.
     device: by default the one that Accelerate chooses, a GPU where there is one.
     Under `accelerate launch` each process takes its share of every batch.
-    Raises Diverged where the loss is no longer finite, or where a score "bleu" is 0 twice in a row.
+    Raises Diverged where a loss or a gradient is not finite, or where a score "bleu" is 0 twice in a row.
     """
     run = Run(objective, batches, config, folder, device)
     show = progress and run.accelerator.is_main_process
@@ -83,6 +81,7 @@ def train(
                 run.evaluate(evaluate)
             if run.due(config.checkpoint_every):
                 run.save()
+    run.exchange_average()
     return run.history
 
 
@@ -108,6 +107,7 @@ class Run:
         torch.manual_seed(config.seed)
         objective.to(self.device).train()
         self.optimizer = make_optimizer(objective, config)
+        self.average = WeightAverage(self.model, config.average) if config.average else None
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == "fp16")
         self.checkpoints = Checkpoints(folder) if folder else None
         self.resume()
@@ -137,21 +137,25 @@ class Run:
     def take_step(self, numbers: Sequence[int]) -> None:
         """One step of the optimizer on the examples with these numbers."""
         process, processes = self.accelerator.process_index, self.accelerator.num_processes
-        mine = self.batches.collate(numbers[process::processes])
+        mine = self.batches.collate(numbers[process::processes] or numbers[:1])
         with autocast(self.device, self.precision):
             loss, count = self.objective(*(t.to(self.device, non_blocking=True) for t in mine))
+        if process >= len(numbers):  # no share is left for this process: it works, and counts for nothing
+            loss, count = 0 * loss, 0 * count
         count = self.accelerator.reduce(count, "sum")
         # the mean over the tokens of all processes; their gradients will be averaged, hence the factor
         self.accelerator.backward(self.scaler.scale(loss * (processes / count)))
         self.scaler.unscale_(self.optimizer)
-        nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate
         self.scaler.step(self.optimizer)
         self.scaler.update()
         self.optimizer.zero_grad()
-        self.pending.append((self.accelerator.reduce(loss.detach(), "sum"), count))
+        self.pending.append((self.accelerator.reduce(loss.detach(), "sum"), count, norm))
         self.step += 1
+        if self.average:
+            self.average.update(self.step)
         if self.steps is None and self.step == CALIBRATION:
             self.fix_steps()
 
@@ -163,30 +167,39 @@ class Run:
 
     def flush(self) -> None:
         """Bring the pending losses into the history. Raises Diverged where one of them is not finite."""
-        losses = [(loss / count).item() for loss, count in self.pending]
+        losses = [(loss / count).item() for loss, count, _ in self.pending]
+        norms = [norm.item() for _, _, norm in self.pending]
         self.history.losses += losses
-        self.history.tokens += sum(int(count) for _, count in self.pending)
+        self.history.tokens += sum(int(count) for _, count, _ in self.pending)
         self.pending = []
         now = time.perf_counter()
         self.history.seconds += now - self.clock
         self.clock = now
-        bad = [x for x in losses if not math.isfinite(x)]
-        if bad:
-            raise Diverged(f"the loss became {bad[0]} before step {self.step} {self.advice}")
+        if self.scaler.is_enabled():  # the steps of gradients that overflow are left out
+            norms = [0.0] * len(losses)
+            self.stop_if(overflowing(self.step, self.scaler.get_scale()))
+        self.stop_if(not_finite(self.step, losses, norms))
 
-    @property
-    def advice(self) -> str:
-        return f"(lr={self.config.lr:g}, warmup={self.config.warmup}): try a lower lr or a longer warm-up"
+    def stop_if(self, seen: str) -> None:
+        """Raise Diverged where something was seen."""
+        if seen:
+            raise Diverged(seen, self.config, self.precision)
 
     def evaluate(self, evaluate: Callable[[], dict[str, float]]) -> None:
         """Keep the scores of the model, off the clock. Raises Diverged at the second BLEU of 0 in a row."""
         self.flush()
+        self.exchange_average()
         self.model.eval()
         self.history.evaluations.append({"step": self.step, **evaluate()})
         self.model.train()
+        self.exchange_average()
         self.clock = time.perf_counter()
-        if [e.get("bleu") for e in self.history.evaluations[-2:]] == [0, 0]:
-            raise Diverged(f"BLEU is 0 at two evaluations in a row, now at step {self.step} {self.advice}")
+        self.stop_if(silent(self.step, self.history.evaluations))
+
+    def exchange_average(self) -> None:
+        """Put the average of the weights into the model, or the trained weights back, where there is one."""
+        if self.average:
+            self.average.exchange()
 
     def save(self) -> None:
         """Write a checkpoint, from the main process."""
@@ -199,6 +212,7 @@ class Run:
                 },
                 "history": asdict(self.history),
                 "optimizer": self.optimizer.state_dict(),
+                "average": self.average.weights if self.average else [],
                 "scaler": self.scaler.state_dict(),
                 "rng": [torch.get_rng_state(), *all_cuda_states(self.device)],
             }
@@ -208,11 +222,12 @@ class Run:
     def resume(self) -> None:
         """Go on from the newest checkpoint, if there is one.
 
+        One that is not whole is passed over, with a warning in the log.
         Raises ValueError where it belongs to a run with other settings.
         """
-        if not self.checkpoints or not self.checkpoints.steps():
+        state = self.checkpoints.load_newest(self.model) if self.checkpoints else None
+        if state is None:
             return
-        state = self.checkpoints.load(self.checkpoints.steps()[-1], self.model)
         for key, value in asdict(self.config).items():
             if state["config"].get(key) != value:
                 raise ValueError(
@@ -223,23 +238,12 @@ class Run:
             setattr(self, key, value)
         self.history = History(**state["history"])
         self.optimizer.load_state_dict(state["optimizer"])
+        if self.average:
+            self.average.load(state["average"])
         self.scaler.load_state_dict(state["scaler"])
         torch.set_rng_state(state["rng"][0])
         if len(state["rng"]) > 1:
             torch.cuda.set_rng_state_all(state["rng"][1:])
-
-
-def make_optimizer(objective: nn.Module, config: TrainConfig) -> torch.optim.AdamW:
-    """AdamW that decays matrices, and not the biases and norms.
-
-    Source: Loshchilov and Hutter 2019; the betas are those of Vaswani et al. 2017, section 5.3.
-    """
-    trained = [p for p in objective.parameters() if p.requires_grad]
-    groups = [
-        {"params": [p for p in trained if p.ndim >= 2], "weight_decay": config.weight_decay},
-        {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=config.lr, betas=(0.9, 0.98), fused=True)
 
 
 def all_cuda_states(device: torch.device) -> list[Tensor]:

@@ -14,6 +14,7 @@ from course_lib.checkpoints import load_model, save_model
 from course_lib.decoding import beam, greedy
 from course_lib.files import atomic_path
 from course_lib.masks import real_tokens
+from course_lib.precision import choose_precision, for_inference
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.tokens import BOS, EOS, PAD, Tokens, buckets, pad
 
@@ -52,10 +53,12 @@ def translate(
     max_tokens: int | None = None,
     batch: int = 128,
     width: int = 1,
+    precision: str = "auto",
 ) -> list[str]:
     """Translations of the sentences: greedily, or the best that a beam of some width finds.
 
     max_tokens: the most that are written for one sentence; by default twice its own length and ten more.
+    precision: "auto" computes in the fastest of "fp32", "bf16", "fp16" that the device truly supports.
     Raises ValueError for an empty sentence and for one that is too long for the model.
     """
     ids = [with_end(text, tokens, model.config.max_tokens) for text in sentences]
@@ -63,7 +66,7 @@ def translate(
     texts = [""] * len(ids)
     device = model.embedding.weight.device
     training = model.training
-    model.eval()
+    writer = for_inference(model.eval(), choose_precision(precision, device))
     for first in range(0, len(order), batch):
         part = order[first : first + batch]
         source = pad([ids[i] for i in part]).to(device)
@@ -72,9 +75,9 @@ def translate(
         with torch.inference_mode():
             start = torch.full((len(part), 1), BOS, device=device)
             if width == 1:
-                written = greedy(model.generator(source), start, EOS, most)
+                written = greedy(writer.generator(source), start, EOS, most)
             else:
-                found = beam(model.generator(source), start, EOS, most, width)
+                found = beam(writer.generator(source), start, EOS, most, width)
                 written = [hypotheses[0].ids for hypotheses in found]
         for i, ids_of_text in zip(part, written, strict=True):
             texts[i] = tokens.decode(ids_of_text)
@@ -128,7 +131,8 @@ def save_translator(folder: str | Path, model: Seq2Seq, tokens: Tokens) -> None:
     """Write a model that can translate: its configuration, its vocabulary, its weights."""
     with atomic_path(folder) as room:
         room.mkdir()
-        (room / "config.json").write_text(json.dumps(asdict(model.config), indent=2), encoding="utf-8")
+        config = {**asdict(model.config), "vocabulary": tokens.fingerprint}
+        (room / "config.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
         tokens.save(room / "tokens.json")
         save_model(model, room / "model.safetensors")
 
@@ -139,11 +143,16 @@ def load_translator(folder: str | Path, device: torch.device | str = "cpu") -> t
     Raises FileNotFoundError where a file is missing, ValueError where the files do not belong together.
     """
     folder = Path(folder)
-    config = Seq2SeqConfig(**json.loads((folder / "config.json").read_text(encoding="utf-8")))
+    kept = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    fingerprint, config = kept.pop("vocabulary", None), Seq2SeqConfig(**kept)
     tokens = Tokens.load(folder / "tokens.json")
     if len(tokens) != config.vocab:
         raise ValueError(
             f"{folder}: the vocabulary has {len(tokens)} tokens, the model has vocab={config.vocab}"
+        )
+    if fingerprint not in (None, tokens.fingerprint):
+        raise ValueError(
+            f"{folder}: tokens.json is the vocabulary of another model: its tokens are not in this order"
         )
     model = Seq2Seq(config)
     load_model(model, folder / "model.safetensors")

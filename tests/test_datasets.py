@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import gzip
 import hashlib
 import io
 import logging
@@ -118,11 +119,11 @@ def test_catalogue() -> None:
     assert {"grammar", "spa-eng", "fra-eng"} <= set(datasets.catalogue())
     for name, entry in datasets.catalogue().items():
         assert entry.name == name and entry.about and entry.licence and entry.source != entry.target
-    for name in ("spa-eng", "fra-eng"):
-        entry = datasets.catalogue()[name]
+    files = [file for entry in datasets.catalogue().values() for file in entry.parts or (entry,)]
+    for entry in (file for file in files if file.file and file.name not in ("tiny", "fixed")):
         assert len(set(entry.urls)) >= 2
         assert all(url.startswith("https://") for url in entry.urls)
-        assert entry.sha256 or entry.member_sha256
+        assert entry.sha256 or entry.member_sha256 or entry.text_sha256
 
 
 @pytest.mark.parametrize(
@@ -333,3 +334,78 @@ def test_unknown_checksum_is_said_openly(cache, caplog) -> None:
     put(cache)
     assert datasets.load_pairs("tiny") == PAIRS  # read anew, because the file has changed
     assert caplog.text == ""
+
+
+# Sets of several files
+
+LINES = {
+    f"{split}.{side}.gz": gzip.compress("".join(f"{word} {number}\n" for number in numbers).encode())
+    for split, numbers in (("train", (1, 2, 3, 4)), ("val", (2,)), ("test", (5, 6)))
+    for side, word in (("de", "Satz"), ("en", "sentence"))
+}
+
+
+def several(*folders: str) -> DataSet:
+    """A set of six small files, to be had below these addresses."""
+    about = {"about": "six files", "licence": "none", "source": "German", "target": "English"}
+    parts = tuple(
+        DataSet(
+            name="several",
+            file=f"several/{name}",
+            urls=tuple(f"{folder}/{name}" for folder in folders),
+            sha256=hashlib.sha256(content).hexdigest(),
+            **about,
+        )
+        for name, content in LINES.items()
+    )
+    return DataSet(name="several", file="several", parts=parts, **about)
+
+
+def test_a_set_of_several_files_is_downloaded_file_by_file(server, cache, monkeypatch) -> None:
+    server.files.update({f"/{name}": content for name, content in LINES.items()})
+    offer(monkeypatch, several(server.url))
+    data = datasets.load_translation("several")
+    assert data.train == [(f"Satz {i}", f"sentence {i}") for i in (1, 3, 4)]
+    assert data.left_out == data.validation == [("Satz 2", "sentence 2")]
+    assert data.test == [("Satz 5", "sentence 5"), ("Satz 6", "sentence 6")]
+    assert len(datasets.load_pairs("several")) == 7
+    assert sorted(server.asked) == sorted(f"/{name}" for name in LINES)
+    assert datasets.find("several") == cache / "several"
+    assert datasets.find_set("several").check(cache / "several") == "SHA-256 of each of its 6 files"
+
+
+def test_all_files_of_a_set_must_be_there_and_be_whole(tmp_path, monkeypatch, nowhere) -> None:
+    offer(monkeypatch, several(nowhere))
+    given = tmp_path / "given" / "several"
+    given.mkdir(parents=True)
+    for name, content in LINES.items():
+        (given / name).write_bytes(content)
+    monkeypatch.setenv("COURSE_DATA", str(tmp_path / "given"))
+    assert datasets.load_translation("several", max_words=2).test and datasets.find("several") == given
+    (given / "val.en.gz").write_bytes(LINES["val.en.gz"][:-9])
+    with pytest.raises(BrokenArchive, match="is not the data set 'several': the file has SHA-256"):
+        datasets.load_translation("several")
+    (given / "val.en.gz").unlink()
+    with pytest.raises(DataSetUnavailable, match="several/val.en.gz"):
+        datasets.load_translation("several")
+
+
+def test_the_files_of_a_set_may_lie_in_both_places(tmp_path, cache, monkeypatch) -> None:
+    offer(monkeypatch, several())
+    monkeypatch.setenv("COURSE_DATA", str(tmp_path / "given"))
+    for number, (name, content) in enumerate(LINES.items()):
+        folder = (tmp_path / "given", cache)[number % 2] / "several"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    assert len(datasets.load_pairs("several")) == 7
+
+
+def test_unequal_texts_are_named(cache, monkeypatch) -> None:
+    entry = several()
+    entry = dataclasses.replace(entry, parts=(*entry.parts[:3], entry.parts[5], *entry.parts[4:]))
+    offer(monkeypatch, entry)
+    (cache / "several").mkdir(parents=True)
+    for name, content in LINES.items():
+        (cache / "several" / name).write_bytes(content)
+    with pytest.raises(BrokenArchive, match="several/test.en.gz has 2 translations of 1 sentences"):
+        datasets.load_pairs("several")

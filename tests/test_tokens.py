@@ -43,6 +43,16 @@ def test_an_unknown_character_is_unk_and_is_shown(tokens):
     assert tokens.decode(ids) == "the ⁇ door"
 
 
+def test_text_in_another_script_is_unk_by_unk(tokens):
+    assert tokens.encode("犬走る").count(UNK) == 3 and tokens.decode(tokens.encode("犬走る")) == "⁇⁇⁇"
+
+
+def test_the_fingerprint_is_that_of_the_tokens_in_their_order(tokens, tmp_path):
+    tokens.save(tmp_path / "tokens.json")
+    assert Tokens.load(tmp_path / "tokens.json").fingerprint == tokens.fingerprint
+    assert Tokens.train(TEXTS, vocab=119).fingerprint != tokens.fingerprint
+
+
 def test_a_subword_stays_within_a_word(tokens):
     pieces = [tokens[i] for i in range(len(CONTROL), len(tokens))]
     assert all(" " not in piece and "▁" not in piece[1:] for piece in pieces)

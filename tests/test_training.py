@@ -122,7 +122,9 @@ def test_a_loss_that_is_not_finite_stops_the_run():
     with torch.no_grad():
         objective.model.decoder_norm.weight[0] = float("nan")
     config = TrainConfig(steps=100, lr=0.5, warmup=0, precision="fp32")
-    with pytest.raises(Diverged, match=r"became nan before step 20 \(lr=0.5, warmup=0\): try a lower lr"):
+    with pytest.raises(
+        Diverged, match=r"loss became nan at step 1 \(lr=0.5, warmup=0, precision=fp32\): try"
+    ):
         train(objective, batches, config, device="cpu", progress=False)
 
 
@@ -168,15 +170,6 @@ def test_a_compiled_model_gives_the_same_losses():
     assert compiled == pytest.approx(plain, rel=1e-4)
 
 
-def test_biases_and_norms_do_not_decay():
-    _, objective, _ = parts()
-    optimizer = training.make_optimizer(objective, TrainConfig(steps=1, weight_decay=0.3))
-    decayed, plain = (group["params"] for group in optimizer.param_groups)
-    assert all(p.ndim == 2 for p in decayed) and all(p.ndim == 1 for p in plain)
-    assert [group["weight_decay"] for group in optimizer.param_groups] == [0.3, 0.0]
-    assert len(decayed) + len(plain) == len(list(objective.parameters()))
-
-
 class Constant(nn.Module):
     """An objective whose gradient is known: the mean over a batch of x · weight."""
 
@@ -213,7 +206,7 @@ def test_two_processes_give_the_losses_of_one(tmp_path):
         f"sys.path[:0] = [{str(TESTS)!r}, {str(TESTS.parent)!r}]\n"
         "from small_training import parts\n"
         "from course_lib.training import train; from course_lib.schedules import TrainConfig\n"
-        "_, objective, batches = parts(dropout=0.0)\n"
+        "_, objective, batches = parts(dropout=0.0, batch=41)  # 42 pairs: the last batch holds one\n"
         "config = TrainConfig(steps=6, lr=3e-3, warmup=2, precision='fp32')\n"
         "history = train(objective, batches, config, progress=False)\n"
         "import torch.distributed as d\n"

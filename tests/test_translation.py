@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from small_training import PAIRS, parts
 
-from course_lib.tokens import BOS, EOS, PAD, Tokens, pad
+from course_lib.tokens import BOS, EOS, PAD, UNK, Tokens, pad
 from course_lib.translation import (
     TranslationBatches,
     TranslationObjective,
@@ -100,9 +100,21 @@ def test_a_sentence_over_the_limit_is_refused(small):
         translate(model, tokens, ["one and " * 30])
 
 
-def test_text_in_another_script_is_translated_without_a_crash(small):
+@pytest.mark.parametrize(
+    "text", ["犬は走る。", "Собака бежит.", "🐕 😀", "犬 <b>one</b> &amp;", "\u202eone\u0000"]
+)
+def test_text_in_another_script_is_unknown_characters_and_translated_all_the_same(small, text):
     tokens, model, _ = small
-    assert isinstance(translate(model, tokens, ["犬 <b>one</b> &amp;"])[0], str)
+    settings = {"max_tokens": 9, "precision": "fp32"}
+    found = translate(model, tokens, ["one and two.", text], **settings)
+    assert UNK in tokens.encode(text) and isinstance(found[1], str)
+    assert found[0] == translate(model, tokens, ["one and two."], **settings)[0]
+
+
+def test_each_unknown_character_counts_as_a_token_of_the_sentence(small):
+    tokens, model, _ = small
+    with pytest.raises(ValueError, match="3[0-9] tokens and EOS exceed max_tokens=24: '犬犬"):
+        translate(model, tokens, ["犬" * 30])
 
 
 def test_a_translator_comes_back_from_its_files(small, tmp_path):
@@ -130,6 +142,16 @@ def test_files_that_do_not_belong_together_are_refused(small, tmp_path):
         load_translator(tmp_path / "model")
 
 
+def test_the_vocabulary_of_another_model_is_refused_even_where_its_size_fits(small, tmp_path):
+    tokens, model, _ = small
+    save_translator(tmp_path / "model", model, tokens)
+    other = Tokens.train([f"{pair[1]} {pair[0]} zzz" for pair in PAIRS], vocab=len(tokens))
+    assert len(other) == len(tokens) and other.fingerprint != tokens.fingerprint
+    other.save(tmp_path / "model" / "tokens.json")
+    with pytest.raises(ValueError, match="tokens.json is the vocabulary of another model"):
+        load_translator(tmp_path / "model")
+
+
 def test_the_weights_of_another_model_are_refused(small, tmp_path):
     tokens, model, _ = small
     save_translator(tmp_path / "model", model, tokens)
@@ -146,7 +168,7 @@ def test_damaged_weights_are_refused(small, tmp_path):
     save_translator(tmp_path / "model", model, tokens)
     path = tmp_path / "model" / "model.safetensors"
     path.write_bytes(path.read_bytes()[:1000])
-    with pytest.raises(ValueError, match="model.safetensors is not a safetensors file"):
+    with pytest.raises(ValueError, match="model.safetensors is not a whole safetensors file"):
         load_translator(tmp_path / "model")
 
 

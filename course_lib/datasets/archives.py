@@ -1,5 +1,6 @@
 """The checks that an archive passes before a line of it is used."""
 
+import gzip
 import hashlib
 import stat
 import zipfile
@@ -32,6 +33,17 @@ def read_member(archive: Path, member: str) -> bytes:
             raise BrokenArchive(f"the archive holds no member {member!r}") from None
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
             raise BrokenArchive(f"the archive is damaged or cut short ({error})") from error
+
+
+def unpacked(path: Path) -> bytes:
+    """The bytes of a file, unpacked where it is a gzip file; raises BrokenArchive where that fails."""
+    content = path.read_bytes()
+    if not content.startswith(b"\x1f\x8b"):
+        return content
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise BrokenArchive(f"the gzip file is damaged or cut short ({error})") from error
 
 
 def refuse_unsafe(info: zipfile.ZipInfo) -> None:

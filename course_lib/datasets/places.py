@@ -34,25 +34,41 @@ def cache_folder() -> Path:
 def find(name: str) -> Path | None:
     """The set's file on this machine: $COURSE_DATA first, then the cache. None where it is in neither.
 
-    Does not check the file and does not download.
+    For a set of several files: the folder of the first, where all are there. Does not check and not download.
     """
     entry = find_set(name)
+    found = [find_file(part) for part in entry.parts or (entry,)]
+    if not all(found):
+        return None
+    return found[0].parent if entry.parts else found[0]
+
+
+def find_file(entry: DataSet) -> Path | None:
+    """`find` for one file, as it is or with gzip."""
     if not entry.file:
         return data_folder()
     given = os.environ.get(DATA_VARIABLE)
-    if given and (Path(given) / entry.file).is_file():
-        return Path(given) / entry.file
-    kept = cache_folder() / entry.file
-    return kept if kept.is_file() else None
+    folders = [Path(given), cache_folder()] if given else [cache_folder()]
+    forms = [entry.file, f"{entry.file}.gz"] if entry.text_sha256 else [entry.file]
+    paths = (folder / form for folder in folders for form in forms)
+    return next((path for path in paths if path.is_file()), None)
 
 
 def locate(name: str) -> Path:
     """The set's checked file: from $COURSE_DATA, or from the cache, or downloaded into the cache.
 
-    For a set that is part of the course: its folder. Raises BrokenArchive for a file in one of the first two
-    places that fails its check, and DataSetUnavailable where nothing is found and no download succeeds.
+    For a set that is part of the course: its folder; for one of several files: the folder of the first.
+    Raises BrokenArchive for a file in one of the first two places that fails its check, and
+    DataSetUnavailable where nothing is found and no download succeeds.
     """
-    entry, path = find_set(name), find(name)
+    entry = find_set(name)
+    located = [locate_file(part) for part in entry.parts or (entry,)]
+    return located[0].parent if entry.parts else located[0]
+
+
+def locate_file(entry: DataSet) -> Path:
+    """`locate` for one file."""
+    path = find_file(entry)
     if path is None:
         path = cache_folder() / entry.file
         download(entry, path)
@@ -61,7 +77,7 @@ def locate(name: str) -> Path:
             entry.check(path)
         except BrokenArchive as error:
             raise BrokenArchive(
-                f"{path} is not the data set {name!r}: {error}. "
+                f"{path} is not the data set {entry.name!r}: {error}. "
                 "Replace this file, or delete it to have the set downloaded."
             ) from error
     return path

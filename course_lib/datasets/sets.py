@@ -5,7 +5,7 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from course_lib.datasets.archives import BrokenArchive, count_pairs, read_member, sha256_of
+from course_lib.datasets.archives import BrokenArchive, count_pairs, read_member, sha256_of, unpacked
 
 _log = logging.getLogger(__name__)
 
@@ -16,20 +16,25 @@ class DataSet:
 
     file: path below $COURSE_DATA and below the cache; empty for a set that is part of the course.
     sha256: of the file, where its publisher's copy is one fixed file.
+    text_sha256: of a text that may also be there with gzip, as file.gz.
     member, member_sha256, pairs: the text inside the archive, its SHA-256, and how many pairs it holds.
+    parts: the files of a set that has several, `file` being their folder; for training, validation and test,
+    and of pairs first the source and then the target of each, one sentence a line.
     """
 
     name: str
     about: str
     licence: str
     source: str
-    target: str
+    target: str = ""
     file: str = ""
     urls: tuple[str, ...] = ()
     sha256: str = ""
+    text_sha256: str = ""
     member: str = ""
     member_sha256: str = ""
     pairs: int = 0
+    parts: tuple["DataSet", ...] = ()
 
     def check(self, path: Path) -> str:
         """Say how the file at `path` was recognised; raises BrokenArchive where it was not.
@@ -37,11 +42,21 @@ class DataSet:
         Where the publisher's file has no known SHA-256, a text with exactly the known number of well-formed
         pairs is accepted as well; this is logged as a warning.
         """
+        if self.parts:
+            for part in self.parts:
+                plain = path / Path(part.file).name
+                part.check(plain if plain.exists() or part.sha256 else Path(f"{plain}.gz"))
+            return f"SHA-256 of each of its {len(self.parts)} files"
         if self.sha256:
             found = sha256_of(path)
             if found != self.sha256:
                 raise BrokenArchive(f"the file has SHA-256 {found}, not {self.sha256}")
             return "SHA-256 of the file"
+        if self.text_sha256:
+            found = hashlib.sha256(unpacked(path)).hexdigest()
+            if found != self.text_sha256:
+                raise BrokenArchive(f"the text has SHA-256 {found}, not {self.text_sha256}")
+            return "SHA-256 of the text"
         content = read_member(path, self.member)
         if hashlib.sha256(content).hexdigest() == self.member_sha256:
             return f"SHA-256 of {self.member}"
@@ -51,6 +66,49 @@ class DataSet:
         how = f"{self.pairs:,} well-formed pairs, though {self.member} has not the known SHA-256"
         _log.warning("%s was accepted by its %s", path, how)
         return how
+
+
+def _multi30k(file: str = "", sha256: str = "") -> DataSet:
+    """Multi30k, or one of its six files, as they lie in the repository of its authors."""
+    sites = ("raw.githubusercontent.com/multi30k/dataset", "github.com/multi30k/dataset/raw")
+    return DataSet(
+        name="multi30k",
+        about="captions of photographs, and their translations (Multi30k, task 1, raw; test of 2016)",
+        licence="for non-commercial research and education; partly from Flickr30K",
+        source="German",
+        target="English",
+        file=f"multi30k/{file}.gz" if file else "multi30k",
+        urls=tuple(f"https://{site}/master/data/task1/raw/{file}.gz" for site in sites if file),
+        sha256=sha256,
+        parts=() if file else tuple(_multi30k(*part) for part in _MULTI30K.items()),
+    )
+
+
+_MULTI30K = {
+    "train.de": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
+    "train.en": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
+    "val.de": "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
+    "val.en": "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
+    "test_2016_flickr.de": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
+    "test_2016_flickr.en": "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
+}
+
+
+def _wikitext(part: str, text_sha256: str) -> DataSet:
+    """One of the three files of WikiText-2."""
+    folder = "pytorch/examples/{}/word_language_model/data/wikitext-2"
+    return DataSet(
+        name=f"wikitext-2, {part}",
+        about=f"the {part} part of WikiText-2",
+        licence="CC BY-SA; text from Wikipedia",
+        source="English",
+        file=f"wikitext-2/{part}.txt",
+        urls=(
+            f"https://raw.githubusercontent.com/{folder.format('main')}/{part}.txt",
+            f"https://github.com/{folder.format('raw/main')}/{part}.txt",
+        ),
+        text_sha256=text_sha256,
+    )
 
 
 _TATOEBA = "CC BY 2.0; sentences from tatoeba.org, chosen by manythings.org/anki"
@@ -91,6 +149,43 @@ _ENTRIES = (
         sha256="fa96382b2c8b609e1662654c1e6e6baeb8d30b3bf63dfb4a5a261cc36347df13",
         member="fra-eng/fra.txt",
         pairs=167_130,
+    ),
+    _multi30k(),
+    DataSet(
+        name="tinyshakespeare",
+        about="plays of Shakespeare in one file of 1.1 million characters, the text of char-rnn and nanoGPT",
+        licence="public domain",
+        source="English",
+        file="tinyshakespeare/input.txt",
+        urls=(
+            "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt",
+            "https://raw.githubusercontent.com/pytorch/examples/main/distributed/minGPT-ddp/mingpt/data/input.txt",
+        ),
+        sha256="86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
+    ),
+    DataSet(
+        name="timemachine",
+        about="The Time Machine by H. G. Wells, the text of d2l",
+        licence="public domain",
+        source="English",
+        file="d2l/timemachine.txt",
+        urls=(
+            "https://d2l-data.s3-accelerate.amazonaws.com/timemachine.txt",
+            "https://d2l-data.s3.amazonaws.com/timemachine.txt",
+        ),
+        sha256="8424dbd9532ac81f7e5f0b6add90e6952baea29158309d7d1bf3884f4e12c516",
+    ),
+    DataSet(
+        name="wikitext-2",
+        about="articles of Wikipedia, two million words between blanks, rare ones as <unk> (WikiText-2)",
+        licence="CC BY-SA; text from Wikipedia",
+        source="English",
+        file="wikitext-2",
+        parts=(
+            _wikitext("train", "9e9fa1ad55b1c2c95b08e37dd8e653f638fac2c6de904b79e813611eefbc985f"),
+            _wikitext("valid", "f0737ed31fc1329026e95cb8b98e19c2a182c39c240ab909dc31abf2f8af58e8"),
+            _wikitext("test", "d790b833ef8cf03a90db7bf1271b7520b83c45ce07ba3c1a9699df81e239eca0"),
+        ),
     ),
 )
 

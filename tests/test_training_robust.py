@@ -1,0 +1,144 @@
+"""Training when things go wrong: kills, a full disk, damaged checkpoints, gradients that are not finite."""
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from small_training import parts, run
+
+from course_lib import training
+from course_lib.checkpoints import BrokenCheckpoint, Checkpoints
+from course_lib.schedules import TrainConfig
+from course_lib.training import Diverged, train
+
+TESTS = Path(__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_killed_twenty_times_at_random_moments_training_ends_the_same(tmp_path):
+    command = [sys.executable, str(TESTS / "killed_training.py"), str(tmp_path), "20"]
+    env = {**os.environ, "PYTHONPATH": str(TESTS.parent)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    assert "killed 20 times" in done.stdout and ", 0 times while" not in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("share", [0.5, 1.5], ids=["in the model", "in the state of the training"])
+def test_a_full_disk_is_said_and_the_former_checkpoint_stays(tmp_path, monkeypatch, share):
+    """The system itself refuses to let a file grow, in the middle of a checkpoint."""
+    resource = pytest.importorskip("resource", reason="this system knows no largest size of a file")
+    whole, model = run(tmp_path / "whole", steps=15)
+    room = int(share * sum(4 * p.numel() for p in model.parameters()))  # the state is about twice the model
+    save = training.Run.save
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def save_in_little_room(self):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room if self.step == 10 else soft, hard))
+        try:
+            save(self)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    monkeypatch.setattr(training.Run, "save", save_in_little_room)
+    with pytest.raises(OSError, match=r"of step 10 could not be written .*those of steps \[5\] are whole"):
+        run(tmp_path / "stopped", steps=15)
+    assert [path.name for path in (tmp_path / "stopped").iterdir()] == ["step-000005"]
+    monkeypatch.undo()
+    assert run(tmp_path / "stopped", steps=15)[0].losses == whole.losses
+
+
+def test_a_full_disk_at_the_very_first_checkpoint_leaves_nothing(tmp_path, monkeypatch):
+    def full(*args):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("course_lib.checkpoints.save_file", full)
+    with pytest.raises(OSError, match="step 5 could not be written .*No space left.*there is none yet"):
+        run(tmp_path / "run", steps=15)
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+DAMAGE = {"cut short": cut, "empty": lambda path: path.write_bytes(b""), "missing": Path.unlink}
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "training.pt"])
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_checkpoint_is_passed_over_and_named(tmp_path, caplog, name, damage):
+    whole, _ = run(tmp_path, steps=12)
+    DAMAGE[damage](tmp_path / "step-000012" / name)
+    assert run(tmp_path, steps=12)[0].losses == whole.losses
+    (warning,) = [record.getMessage() for record in caplog.records]
+    assert "going back to the one before" in warning and f"step-000012/{name}" in warning
+    assert Checkpoints(tmp_path).steps() == [10, 12]
+    caplog.clear()
+    assert run(tmp_path, steps=12)[0].losses == whole.losses and not caplog.records
+
+
+def test_where_no_checkpoint_is_whole_the_run_does_not_begin_anew_by_itself(tmp_path):
+    run(tmp_path, steps=12)
+    for step in (10, 12):
+        cut(tmp_path / f"step-{step:06d}" / "training.pt")
+    with pytest.raises(BrokenCheckpoint, match="is whole; delete it to begin anew: .*000012.*000010"):
+        run(tmp_path, steps=12)
+
+
+def spoil(objective, value, steps):
+    """Give a weight the gradient `value` at these steps; the losses stay as they are."""
+    count = 0
+
+    def hook(gradient):
+        nonlocal count
+        count += 1
+        return torch.full_like(gradient, value) if count in steps else gradient
+
+    objective.model.decoder_norm.weight.register_hook(hook)
+
+
+@pytest.mark.parametrize(
+    ("precision", "advice"),
+    [("fp32", "a longer warm-up$"), ("bf16", 'a longer warm-up, or precision="fp32"$')],
+)
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_gradient_that_is_not_finite_stops_the_run_at_its_step(tmp_path, precision, advice, value):
+    _, objective, batches = parts()
+    spoil(objective, value, {17})
+    config = TrainConfig(steps=30, warmup=3, precision=precision, checkpoint_every=5)
+    settings = rf"\(lr=0.001, warmup=3, precision={precision}\): try a lower lr, "
+    with pytest.raises(Diverged, match=f"^the gradient became {value} at step 17 {settings}{advice}"):
+        train(objective, batches, config, folder=tmp_path, device="cpu", progress=False)
+    assert Checkpoints(tmp_path).steps() == [10, 15]  # none of the spoilt weights
+
+
+@pytest.fixture
+def fp16_on_a_cpu(monkeypatch):
+    monkeypatch.setattr(training, "choose_precision", lambda precision, device: "fp16")
+
+
+def test_in_fp16_a_step_whose_gradient_overflows_is_left_out(fp16_on_a_cpu):
+    _, objective, batches = parts()
+    spoil(objective, float("inf"), {4, 5})
+    history = train(objective, batches, TrainConfig(steps=30, warmup=3), device="cpu", progress=False)
+    assert len(history.losses) == 30 and history.losses[-1] < history.losses[0]
+    assert all(weight.isfinite().all() for weight in objective.parameters())
+
+
+def test_in_fp16_endless_overflow_stops_the_run(fp16_on_a_cpu):
+    _, objective, batches = parts()
+    spoil(objective, float("inf"), range(1, 1000))
+    with pytest.raises(Diverged, match=r"all gradients overflow, now at step 40 .*precision=fp16\).*fp32"):
+        train(objective, batches, TrainConfig(steps=90, warmup=3), device="cpu", progress=False)
