@@ -150,7 +150,7 @@ class Reader:
         first, tokens = self.length == 0, ids.shape[1]
         if self.length + tokens > self.room:
             raise ValueError(
-                f"{self.length + tokens} tokens do not fit into a cache of max_tokens={self.room}"
+                f"{self.length} + {tokens} tokens do not fit into a cache of max_tokens={self.room}"
             )
         self.length += tokens
         read = self.read if first or tokens > 1 else self.read_one

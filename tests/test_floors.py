@@ -11,11 +11,13 @@ PACKAGE = Path(__file__).parent.parent / "course_lib"
 
 FLOORS = [
     {"files", "memory", "torchvision_ops"},
-    {"masks", "positions", "cache", "tokens", "grammar", "bleu", "show", "precision", "schedules"},
-    {"datasets", "attention", "scoring", "checkpoints", "course_map"},
-    {"blocks", "decoding", "recorder"},
-    {"training", "seq2seq"},
-    {"translation"},
+    {"masks", "positions", "tokens", "grammar", "bleu", "show", "precision", "schedules", "sampling", "muon"},
+    {"cache", "divergence"},
+    {"datasets", "attention", "scoring", "checkpoints", "optimizers", "course_map", "characters", "patches"},
+    {"blocks", "decoding", "recorder", "text_generator"},
+    {"training", "seq2seq", "gpt", "vit", "pixel_attention"},
+    {"translation", "language_model", "gpt2", "vit_weights", "prefix_translation"},
+    {"pretraining"},
     {"lectures"},
     {"widgets", "exercises", "commands"},
 ]

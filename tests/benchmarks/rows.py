@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from benchmarks import decoding, machine, report, systems, training
+from benchmarks import decoding, language, machine, report, systems, training
 from benchmarks.layer import layer
 from benchmarks.redraws import GROUP
 from benchmarks.timing import Comparison, Plan
@@ -16,8 +16,9 @@ ROWS: dict[str, Callable[[Plan], Iterator[Comparison]]] = {
     "precision": lambda plan: chain(training.precision(plan), decoding.precision(plan)),
     "vocabulary": training.vocabulary,
     "bucketing": training.bucketing,
-    "decoding": decoding.decoding,
+    "decoding": lambda plan: chain(decoding.decoding(plan), decoding.recomputing(plan)),
     "systems": systems.systems,
+    "gpt": language.language,
     "attention": layer,
     "tokens": tokens,
     "data": data,
@@ -40,14 +41,31 @@ def run(names: Iterable[str], plan: Plan, tell: Callable[[str], None]) -> dict[s
         raise ValueError(f"no row {', '.join(unknown)}; there are {there}")
     facts = machine.describe(plan.device)
     tell(", ".join(f"{key} {value}" for key, value in facts.items()) + "\n")
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
     measured, left_out = [], {}
     for name in names:
         count = len(measured)
         for comparison in ROWS[name](plan):
             tell(report.as_text(comparison) + "\n")
-            measured.append(report.as_json(comparison))
+            measured.append({**report.as_json(comparison), "measured": today})
         if len(measured) == count:
             left_out[name] = NOTHING.get(name, "nothing to measure")
             tell(f"{name}: left out, {left_out[name]}\n")
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return {"machine": facts, "measured": today, "rows": measured, "left_out": left_out}
+
+
+def renewed(stored: dict[str, Any], fresh: dict[str, Any]) -> dict[str, Any]:
+    """Stored results with the rows of a fresh run in place of their older selves; each row has its own date.
+
+    Raises ValueError where the two were measured with different processors or versions.
+    """
+    differing = [key for key in fresh["machine"] if stored["machine"].get(key) != fresh["machine"][key]]
+    if differing:
+        pairs = (f"{key} {stored['machine'].get(key)} and {fresh['machine'][key]}" for key in differing)
+        raise ValueError(f"stored and fresh results do not belong together: {', '.join(pairs)}")
+    new = {row["row"] for row in fresh["rows"]} | set(fresh["left_out"])
+    kept = [{"measured": stored["measured"], **row} for row in stored["rows"] if row["row"] not in new]
+    order = list(ROWS)
+    rows = sorted(kept + fresh["rows"], key=lambda row: order.index(row["row"]))
+    left_out = {name: why for name, why in stored["left_out"].items() if name not in new}
+    return {**fresh, "rows": rows, "left_out": {**left_out, **fresh["left_out"]}}

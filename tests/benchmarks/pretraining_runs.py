@@ -1,0 +1,123 @@
+"""The stored runs of chapter 7: what pretraining buys, when labelled pairs are few and when they are many.
+
+cd tests && python -m benchmarks.pretraining_runs --minutes 5 pairs longer tasks joint
+
+Makes what is missing in course_lib/widgets/pretraining_runs.json, part by part, and stops when the minutes
+are over; called again, it goes on. To remake everything, delete the file first.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Iterable
+from dataclasses import asdict
+from itertools import product
+from typing import Any
+
+import torch
+
+from benchmarks import machine
+from course_lib.files import atomic_path
+from course_lib.pretraining import TASKS
+from course_lib.widgets.pretraining_runs import (
+    EVERY,
+    FINE_TUNING,
+    NOTHING,
+    PRETRAINING,
+    STORED,
+    Recipe,
+    make,
+    pretrained,
+)
+
+SEEDS = (0,)  # more may follow: what is stored stays
+SIZES = (250, 1000, 4000, 16_000)
+FEW, MANY = 1000, 4000
+NEXT = "next token"
+
+
+def pairs() -> Iterable[Recipe]:
+    """With and without pretraining, over the number of labelled pairs; the same fine-tuning for both."""
+    for seed, size, start in product(SEEDS, SIZES, (NEXT, NOTHING)):
+        yield Recipe(pairs=size, start=start, seed=seed)
+
+
+def longer() -> Iterable[Recipe]:
+    """Without pretraining, but for as many steps as pretraining and fine-tuning have together."""
+    for seed, size in product(SEEDS, SIZES):
+        yield Recipe(pairs=size, start=NOTHING, steps=FINE_TUNING + PRETRAINING, seed=seed)
+
+
+def tasks() -> Iterable[Recipe]:
+    """The other ways of pretraining, as long, from the same text."""
+    for seed, task, size in product(SEEDS, ("masked token", "autoencoder"), (FEW, MANY)):
+        yield Recipe(pairs=size, start=task, seed=seed)
+
+
+def joint() -> Iterable[Recipe]:
+    """The source counts in the loss of the fine-tuning too: P(X, Y) instead of P(Y | X)."""
+    for seed, size in product(SEEDS, (FEW, MANY)):
+        yield Recipe(pairs=size, start=NOTHING, joint=True, seed=seed)
+
+
+PARTS = {"pairs": pairs, "longer": longer, "tasks": tasks, "joint": joint}
+
+
+def main() -> None:
+    """Make the missing runs of the parts that are asked for, until the minutes are over."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--seeds", nargs="*", type=int, default=SEEDS)
+    parser.add_argument("--starts", nargs="*", choices=[NOTHING, *TASKS], default=[NOTHING, *TASKS])
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    end = time.monotonic() + 60 * arguments.minutes
+    for part in arguments.parts:
+        for recipe in PARTS[part]():
+            wanted = recipe.seed in arguments.seeds and recipe.start in arguments.starts
+            if wanted and asdict(recipe) not in known(part) and time.monotonic() < end:
+                add(part, asdict(make(recipe)), recipe)
+
+
+def known(part: str) -> list[dict[str, Any]]:
+    return [run["recipe"] for run in read()["runs"].get(part, [])]
+
+
+def add(part: str, run: dict[str, Any], recipe: Recipe) -> None:
+    """Store one run and what its pretraining took, beside what another process may have stored meanwhile."""
+    content = read()
+    runs = content["runs"].setdefault(part, [])
+    if run["recipe"] not in [other["recipe"] for other in runs]:
+        runs.append(run)
+    seconds = content["pretraining seconds"].setdefault(recipe.start, {})
+    seconds.setdefault(str(recipe.seed), round(pretrained(recipe.start, recipe.seed)[1], 1))
+    write(content)
+    print(part, json.dumps(run), flush=True)
+
+
+def read() -> dict[str, Any]:
+    if STORED.exists():
+        return json.loads(STORED.read_text(encoding="utf-8"))
+    return {
+        "command": "cd tests && python -m benchmarks.pretraining_runs",
+        "machine": machine.describe("cpu"),
+        "every": EVERY,
+        "pretraining seconds": {},
+        "runs": {},
+    }
+
+
+def write(content: dict[str, Any]) -> None:
+    """A run on each line, so that the file can be read and compared."""
+    parts = []
+    for name, runs in content["runs"].items():
+        lines = ",\n".join(f"   {json.dumps(run)}" for run in runs)
+        parts.append(f'  "{name}": [\n{lines}\n  ]')
+    head = json.dumps({key: content[key] for key in content if key != "runs"}, indent=1)[:-2]
+    with atomic_path(STORED) as temporary:
+        temporary.write_text(head + ',\n "runs": {\n' + ",\n".join(parts) + "\n }\n}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

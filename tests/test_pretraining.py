@@ -1,0 +1,92 @@
+"""Texts without labels, and the labels that are made from them."""
+
+import pytest
+import torch
+from small_training import PAIRS
+
+from course_lib.prefix_translation import NOT_COUNTED
+from course_lib.pretraining import TASKS, UnlabelledTexts, is_control, mask_tokens
+from course_lib.tokens import BOS, EOS, PAD, Tokens
+from course_lib.training import Batches
+
+TEXTS = [text for pair in PAIRS for text in pair][:15]
+
+
+@pytest.fixture
+def tokens() -> Tokens:
+    return Tokens.train(TEXTS, vocab=90)
+
+
+def rng(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.fixture
+def many() -> torch.Tensor:
+    """Texts with control tokens at both ends, and enough tokens to count shares."""
+    ids = torch.randint(5, 50, (300, 40), generator=rng(1))
+    ids[:, 0], ids[:, -2], ids[:, -1] = BOS, EOS, PAD
+    return ids
+
+
+def test_of_the_tokens_15_percent_are_chosen_and_80_10_10_of_these(many):
+    ids, labels = mask_tokens(many, mask=50, rng=rng())
+    chosen = labels != NOT_COUNTED
+    assert torch.equal(labels[chosen], many[chosen]) and torch.equal(ids[~chosen], many[~chosen])
+    assert not (chosen & is_control(many)).any()
+    assert chosen.sum() / (~is_control(many)).sum() == pytest.approx(0.15, abs=0.01)
+    masked, same = (ids[chosen] == 50).float().mean(), (ids[chosen] == many[chosen]).float().mean()
+    assert masked == pytest.approx(0.8, abs=0.03)
+    assert same == pytest.approx(0.1 + 0.1 / 45, abs=0.03)  # some of the random ones are right by chance
+    other = ids[chosen & (ids != 50) & (ids != many)]
+    assert 0.05 < len(other) / chosen.sum() < 0.13 and other.min() >= 5 and len(other.unique()) > 30
+
+
+def test_masks_come_anew_and_the_same_chance_gives_the_same(many):
+    first, again, other = (mask_tokens(many, 50, rng=rng(seed)) for seed in (0, 0, 1))
+    assert torch.equal(first[0], again[0]) and not torch.equal(first[1], other[1])
+    everything, _ = mask_tokens(many, 50, share=1.0, rng=rng())
+    assert (everything[~is_control(many)] == 50).float().mean() > 0.75
+
+
+@pytest.mark.parametrize("share", [0.0, -0.1, 1.01])
+def test_a_share_outside_0_to_1_is_refused(many, share):
+    with pytest.raises(ValueError, match=rf"share={share} is outside \(0, 1\]"):
+        mask_tokens(many, 50, share)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_each_epoch_holds_every_sentence_once(tokens, task):
+    texts = UnlabelledTexts(TEXTS, tokens, batch=3, task=task)
+    assert isinstance(texts, Batches)
+    assert sorted(n for batch in texts.epoch(0) for n in batch) == list(range(len(TEXTS)))
+    assert texts.epoch(0) == texts.epoch(0) != texts.epoch(1)
+
+
+def test_labels_of_the_three_tasks(tokens):
+    a, b, c = (tokens.encode(TEXTS[n]) for n in (2, 5, 7))
+    whole = [BOS, *a, EOS, *b, EOS]
+    for task in TASKS:
+        torch.manual_seed(0)
+        ids, labels = UnlabelledTexts(TEXTS, tokens, 3, task).collate([2, 5, 7])
+        short = [*([BOS, *c, EOS]), *[PAD] * (ids.shape[1] - len(c) - 2)]
+        if task == "next token":
+            assert labels[0, : len(whole)].tolist() == [*whole[1:], NOT_COUNTED]
+        if task == "autoencoder":
+            assert torch.equal(ids[ids != PAD], labels[labels != NOT_COUNTED])
+        if task == "masked token":
+            ids = torch.where(labels == NOT_COUNTED, ids, labels)  # the right tokens back in their places
+        assert ids[0, : len(whole)].tolist() == whole and ids[1].tolist() == short
+
+
+def test_the_mask_is_one_id_past_the_vocabulary(tokens):
+    torch.manual_seed(0)
+    ids, _ = UnlabelledTexts(TEXTS, tokens, 8, "masked token").collate(range(len(TEXTS)))
+    assert ids.max() == len(tokens)
+
+
+def test_refusals(tokens):
+    with pytest.raises(ValueError, match="task='cloze' is none of"):
+        UnlabelledTexts(TEXTS, tokens, 3, "cloze")
+    with pytest.raises(ValueError, match="there are no sentences"):
+        UnlabelledTexts([], tokens, 3)
