@@ -1,0 +1,135 @@
+"""The Transformer that reads an image as a sequence of patches: ViT."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from course_lib.blocks import EncoderBlock
+from course_lib.patches import Patches, SinusoidalPositions2d, resize_positions
+from course_lib.positions import LearnedPositions, NoPositions
+
+POOLINGS: dict[str, Callable[[Tensor], Tensor]] = {  # (batch, tokens, d_model) to (batch, features)
+    "class token": lambda states: states[:, 0],
+    "mean": lambda states: states.mean(dim=1),
+    "max": lambda states: states.amax(dim=1),
+    "flatten": lambda states: states.flatten(1),
+}
+POSITIONS: dict[str, Callable[[int, int, int], nn.Module]] = {  # of side, tokens before the patches, d_model
+    "learned": lambda side, before, d_model: LearnedPositions(before + side * side, d_model),
+    "sinusoidal 2d": SinusoidalPositions2d,
+    "none": lambda side, before, d_model: NoPositions(),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViTConfig:
+    """Sizes of an image classifier, and its form; the defaults fit 32×32 colour images.
+
+    image_size, patch_size: side of the square image and of a square patch, in pixels.
+    dropout: probability, on the embeddings and on what each sublayer adds. epsilon: of every LayerNorm.
+    positions: "learned", "sinusoidal 2d" or "none". pooling: what the last layer reads of the tokens, "class
+    token", "mean", "max" or "flatten"; only the first has a class token.
+    """
+
+    classes: int
+    image_size: int = 32
+    patch_size: int = 4
+    channels: int = 3
+    d_model: int = 128
+    heads: int = 4
+    layers: int = 4
+    dropout: float = 0.0
+    positions: str = "learned"
+    pooling: str = "class token"
+    epsilon: float = 1e-6
+
+
+class ViT(nn.Module):
+    """Says of which class an image is: patches as tokens, encoder blocks, one linear layer.
+
+    Raises ValueError where `patch_size` does not divide `image_size`, and for unknown names.
+    Source: Dosovitskiy et al. 2021, section 3.1, and the authors' program for the first weights.
+    """
+
+    def __init__(self, config: ViTConfig):
+        super().__init__()
+        self.config = c = config
+        for field, known in (("positions", POSITIONS), ("pooling", POOLINGS)):
+            if getattr(c, field) not in known:
+                raise ValueError(f"{field}={getattr(c, field)!r} is none of {sorted(known)}")
+        if c.image_size % c.patch_size:
+            raise ValueError(f"patch_size={c.patch_size} does not divide image_size={c.image_size}")
+        side, own = c.image_size // c.patch_size, int(c.pooling == "class token")
+        self.patches = Patches(c.patch_size, c.channels, c.d_model)
+        self.class_token = nn.Parameter(torch.zeros(c.d_model)) if own else None
+        self.positions = POSITIONS[c.positions](side, own, c.d_model)
+        self.dropout = nn.Dropout(c.dropout)
+        sizes = (c.d_model, c.heads, 4 * c.d_model, c.dropout, "pre", F.gelu)
+        self.blocks = nn.ModuleList(EncoderBlock(*sizes) for _ in range(c.layers))
+        self.norm = nn.LayerNorm(c.d_model)
+        self.head = nn.Linear(c.d_model * (side * side if c.pooling == "flatten" else 1), c.classes)
+        for module in self.modules():
+            if isinstance(module, nn.LayerNorm):
+                module.eps = c.epsilon
+        self.initialise()
+
+    def initialise(self) -> None:
+        """Xavier's uniform spread in the blocks; a head that first holds all classes equally likely."""
+        for name, p in [*self.blocks.named_parameters(), *self.head.named_parameters()]:
+            if p.ndim == 2:
+                nn.init.xavier_uniform_(p)
+            elif name.endswith("bias"):
+                nn.init.zeros_(p)
+        nn.init.zeros_(self.head.weight)
+
+    def states(
+        self, images: Float[Tensor, "batch channels height width"]
+    ) -> Float[Tensor, "batch tokens d_model"]:
+        """What the last LayerNorm leaves of each token: the class token, if there is one, then the patches.
+
+        Raises ValueError for images of other channels or another size than the model's.
+        """
+        c = self.config
+        if images.shape[1:] != (expected := (c.channels, c.image_size, c.image_size)):
+            raise ValueError(
+                f"images of (channels, height, width) = {tuple(images.shape[1:])}: the model takes {expected}"
+            )
+        x = self.patches(images)
+        if self.class_token is not None:
+            x = torch.cat([self.class_token.expand(len(x), 1, -1), x], dim=1)
+        x = self.dropout(self.positions(x))
+        for block in self.blocks:
+            x = block(x)
+        return self.norm(x)
+
+    def forward(self, images: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch classes"]:
+        """How well each class fits each image: logits."""
+        return self.head(POOLINGS[self.config.pooling](self.states(images)))
+
+
+def resized(model: ViT, image_size: int) -> ViT:
+    """A copy for images of another size, in more or fewer patches as large; learned positions interpolated.
+
+    Raises ValueError where its head reads flattened patches and would need other weights.
+    """
+    c, weights = model.config, model.state_dict()
+    if c.pooling == "flatten" and image_size != c.image_size:
+        raise ValueError(f"a head on flattened patches of image_size={c.image_size} cannot read {image_size}")
+    copy = ViT(replace(c, image_size=image_size))
+    if c.positions == "learned":
+        before = int(c.pooling == "class token")
+        side = image_size // c.patch_size
+        weights["positions.table"] = resize_positions(weights["positions.table"], side, before)
+    copy.load_state_dict(weights)
+    return copy.to(model.head.weight).train(model.training)
+
+
+def check_labels(labels: Int[Tensor, " n"], classes: int) -> None:
+    """Raises ValueError where a label is not one of 0 … classes − 1; on a GPU it would end the process."""
+    low, high = labels.min().item(), labels.max().item()
+    if low < 0 or high >= classes:
+        raise ValueError(f"labels run from {low} to {high}, but classes={classes} takes 0 to {classes - 1}")
