@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -16,15 +17,22 @@ from course_lib.torchvision_ops import import_torchvision
 import_torchvision()
 pytest.importorskip("d2l.torch", exc_type=ImportError)
 
-from course_lib.lectures import d2l_course, d2l_training  # noqa: E402
+from benchmarks import d2l_runs as making  # noqa: E402
+
+from course_lib.lectures import d2l_course, d2l_runs, d2l_training  # noqa: E402
 from course_lib.lectures.d2l_course import CourseDecoder, CourseEncoder  # noqa: E402
 from course_lib.lectures.d2l_training import (  # noqa: E402
+    attention_maps,
     make_model,
+    mean_bleu,
     mend,
     plotted_loss,
     projected_tokens,
+    sentence_losses,
+    sentences,
     translate,
     validation_loss,
+    with_references,
 )
 from course_lib.lectures.d2l_transformer import (  # noqa: E402
     LECTURE,
@@ -55,8 +63,8 @@ def model_of(faults=LECTURE, device="cpu", ours=False):
     lens = torch.tensor([S], device=device)
     model(random_ids(SRC, 1, S, device=device), random_ids(TRG, 1, T, device=device), lens)  # lazy layers
     with torch.no_grad():  # d2l's embeddings have √d_model times the size of its positions; here both matter
-        encoder.embedding.weight *= D**-0.5
-        decoder.embedding.weight *= D**-0.5
+        for embedding in (part for part in model.modules() if isinstance(part, torch.nn.Embedding)):
+            embedding.weight *= D**-0.5
     return model.eval()
 
 
@@ -215,6 +223,12 @@ def test_too_long_a_sentence_is_refused():
         model(random_ids(SRC, 1, 10), random_ids(TRG, 1, T), torch.tensor([10]))
 
 
+def test_every_french_sentence_beside_an_english_one_is_a_reference():
+    pairs = [("go .", "va !"), ("run !", "cours !"), ("go .", "bouge !")]
+    assert with_references(pairs, 0, 2) == {"go .": ["va !", "bouge !"], "run !": ["cours !"]}
+    assert with_references(pairs, 1, 3) == {"run !": ["cours !"], "go .": ["va !", "bouge !"]}
+
+
 # ---- what is changed in d2l
 
 
@@ -321,6 +335,37 @@ def test_what_the_plotted_validation_loss_is_worth(lecture):
     sizes = [128, 1]
     weighted = sum(size * loss for size, loss in zip(sizes, batches, strict=True)) / 129
     assert validation_loss(model, data) == pytest.approx(weighted, abs=1e-4)
+
+
+@pytest.mark.real_data
+def test_what_is_asked_of_a_trained_model(lecture):
+    model, data = lecture["model"], lecture["data"]
+    four = {
+        english: [french] for english, french in zip(d2l_training.ENGLISH, d2l_training.FRENCH, strict=True)
+    }
+    scores = [one.bleu for one in translate(model, data)]
+    assert mean_bleu(model, data, four) == pytest.approx(sum(scores) / 4)
+    losses = sentence_losses(model, data)
+    assert sum(losses) / len(losses) == pytest.approx(validation_loss(model, data), abs=1e-4)
+    maps = attention_maps(model, data, "i'm home .")
+    words, written = len(maps.source), len(maps.target)
+    assert maps.source == ("i'm", "home", ".", "<eos>") and maps.target[-1] == "<eos>"
+    for name, shape in {
+        "encoder": (words, words),
+        "decoder": (written,) * 2,
+        "cross": (written, words),
+    }.items():
+        table = torch.tensor(getattr(maps, name))
+        assert table.shape == (2, 4, *shape)
+        assert torch.allclose(table.sum(-1), torch.ones(2, 4, shape[0]), atol=1e-4)
+    assert not torch.tensor(maps.decoder).triu(1).any()
+
+
+@pytest.mark.real_data
+def test_the_stored_facts_are_those_of_the_data():
+    data = d2l.MTFraEng(batch_size=128)
+    assert making.start(data)["facts"] == asdict(d2l_runs.facts())
+    assert sentences(data)[0] == ("go .", "va !") and len(sentences(data)) == 641
 
 
 @pytest.mark.real_data

@@ -12,20 +12,24 @@ from course_lib.widgets.anatomy_runs import EVALUATIONS, MENDS, as_json, as_run,
 
 def test_nothing_mended_is_the_lecture_and_all_mended_the_paper():
     model, procedure = parts_of([])
-    assert replace(model, pass_per_position=True) == Oddities.lecture()
+    assert model == Oddities.lecture()
     assert procedure == replace(Procedure.lecture(), never_eval=False, peak=2e-3, warmup=100)
     model, procedure = parts_of(MENDS)
     assert replace(model, starts_with_eos=False) == Oddities()
     assert not (procedure.frozen_embeddings or procedure.lecture_rates)
-    with pytest.raises(ValueError, match=r"\['soft'\] is none of the 10 mends"):
+    with pytest.raises(ValueError, match=r"\['soft'\] is none of the 11 mends"):
         parts_of(["soft"])
 
 
 def test_stored_runs_are_in_order_and_the_cumulative_ones_whole():
+    assert set(stored()) == set(runs.PARTS)
     for part, made in stored().items():
-        wanted = [frozenset(mended) for mended in runs.PARTS[part]()]
-        assert [run.mended for run in made] == wanted[: len(made)]
-        assert len(made) == len(wanted) or part != "cumulative"
+        limit, recipes = runs.PARTS[part]
+        assert [run.mended for run in made] == [frozenset(mended) for mended in recipes()]
+        if "steps" in limit:
+            assert {run.steps for run in made} == {limit["steps"]}
+        for run in made if "seconds" in limit else []:
+            assert abs(run.steps * run.seconds - limit["seconds"]) < 2 * run.seconds + 0.2
     for run in stored()["cumulative"]:
         assert set(run.scores) == set(EVALUATIONS)
         assert as_run(as_json(run)) == run
@@ -36,13 +40,25 @@ def test_the_same_recipe_gives_the_same_run():
 
     pairs = corpus_of(few_pairs(), train=60, held_out=5)
     one, other = (replace(make(["flat_attention", "flat_ffn"], pairs, steps=2), seconds=0.0) for _ in "12")
-    assert one == other and one.parameters < make([], pairs, steps=1).parameters / 5
+    assert one == other and one.steps == 2 and one.parameters < make([], pairs, steps=1).parameters / 5
+
+
+def test_a_budget_of_seconds_ends_the_training():
+    from test_lectures_dlstudio import few_pairs
+
+    run = make(["flat_attention", "flat_ffn"], corpus_of(few_pairs(), train=60, held_out=5), seconds=0.3)
+    assert run.steps * run.seconds >= 0.29 > (run.steps - 1) * run.seconds - 0.2
+    assert run.speed == pytest.approx(450 / run.seconds)
 
 
 def test_nearest_run_is_the_one_asked_for_where_it_is_stored():
-    for made in stored().values():
+    for part, made in stored().items():
         for run in made:
-            assert anatomy.nearest(run.mended).mended == run.mended
+            timed = part == "timed"
+            assert anatomy.nearest(run.mended, timed).mended == run.mended
+            assert anatomy.distance(run, run.mended, timed) == 0
+    assert anatomy.nearest(frozenset()).mended == {"passes"}  # at equal steps it makes no difference
+    assert anatomy.distance(anatomy.nearest(frozenset()), frozenset(), timed=False) == 0
 
 
 def test_the_widget_says_what_is_mended():
@@ -51,5 +67,8 @@ def test_the_widget_says_what_is_mended():
     for name in MENDS:
         explorer.controls[name].value = True
     assert "Everything mended" in explorer.text.value
+    last = stored()["timed"][-1].scores["feedback"]
+    assert f"BLEU {last.held_out_bleu}" in explorer.text.value
+    explorer.controls["trained"].value = "400 steps"
     last = stored()["cumulative"][-1].scores["feedback"]
     assert f"BLEU {last.held_out_bleu}" in explorer.text.value

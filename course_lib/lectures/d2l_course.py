@@ -21,6 +21,22 @@ from course_lib.positions import SinusoidalPositions
 NUM_STEPS = 9  # the most tokens of a sentence, as in d2l's MTFraEng
 
 
+class Embedding(nn.Module):
+    """Token vectors, scaled, with the positions that follow the first `start`, and dropout."""
+
+    def __init__(self, vocab_size: int, num_hiddens: int, dropout: float):
+        super().__init__()
+        self.vectors = nn.Embedding(vocab_size, num_hiddens)
+        self.positions = SinusoidalPositions(NUM_STEPS, num_hiddens)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, ids: Int[Tensor, "batch tokens"], start: int = 0
+    ) -> Float[Tensor, "batch tokens d_model"]:
+        scaled = self.vectors(ids) * math.sqrt(self.vectors.embedding_dim)
+        return self.dropout(self.positions(scaled, start))
+
+
 class CourseEncoder(d2l.Encoder):
     """Our post-norm encoder blocks, with the arguments of the lecture's encoder.
 
@@ -38,16 +54,14 @@ class CourseEncoder(d2l.Encoder):
     ):
         super().__init__()
         sizes = (num_hiddens, num_heads, ffn_num_hiddens, dropout, "post")
-        self.embedding = nn.Embedding(vocab_size, num_hiddens)
-        self.positions = SinusoidalPositions(NUM_STEPS, num_hiddens)
-        self.dropout = nn.Dropout(dropout)
+        self.embedding = Embedding(vocab_size, num_hiddens, dropout)
         self.blocks = nn.ModuleList(EncoderBlock(*sizes) for _ in range(num_blk))
 
     def forward(
         self, ids: Int[Tensor, "batch tokens"], valid_lens: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch tokens d_model"]:
         mask = valid_lens_mask(valid_lens, ids.shape[1])
-        x = self.dropout(self.positions(self.embedding(ids) * math.sqrt(self.embedding.embedding_dim)))
+        x = self.embedding(ids)
         for block in self.blocks:
             x = block(x, mask)
         return x
@@ -76,9 +90,7 @@ class CourseDecoder(d2l.Decoder):
     ):
         super().__init__()
         sizes = (num_hiddens, num_heads, ffn_num_hiddens, dropout, "post")
-        self.embedding = nn.Embedding(vocab_size, num_hiddens)
-        self.positions = SinusoidalPositions(NUM_STEPS, num_hiddens)
-        self.dropout = nn.Dropout(dropout)
+        self.embedding = Embedding(vocab_size, num_hiddens, dropout)
         self.blocks = nn.ModuleList(DecoderBlock(*sizes) for _ in range(num_blk))
         self.dense = nn.Linear(num_hiddens, vocab_size)
 
@@ -94,8 +106,7 @@ class CourseDecoder(d2l.Decoder):
         """The same in training and evaluation, whole sentences at once or token by token."""
         start, tokens = state.cache.length, ids.shape[1]
         mask = causal_mask(tokens, start + tokens, ids.device)
-        scaled = self.embedding(ids) * math.sqrt(self.embedding.embedding_dim)
-        x = self.dropout(self.positions(scaled, start))
+        x = self.embedding(ids, start)
         for i, block in enumerate(self.blocks):
             x = block(x, state.memory, mask, state.mask, state.cache.layer(i))
         return self.dense(x), state
@@ -103,14 +114,14 @@ class CourseDecoder(d2l.Decoder):
 
 def copy_encoder(ours: CourseEncoder, theirs: TransformerEncoder) -> None:
     """Give our encoder the weights of d2l's, which must have run once (its layers are lazy)."""
-    ours.embedding.load_state_dict(theirs.embedding.state_dict())
+    ours.embedding.vectors.load_state_dict(theirs.embedding.state_dict())
     for mine, blk in zip(ours.blocks, theirs.blks, strict=True):
         copy_block(mine, [(mine.attention, blk.attention)], blk.ffn, [blk.addnorm1, blk.addnorm2])
 
 
 def copy_decoder(ours: CourseDecoder, theirs: TransformerDecoder) -> None:
     """Give our decoder the weights of the lecture's, which must have run once (its layers are lazy)."""
-    ours.embedding.load_state_dict(theirs.embedding.state_dict())
+    ours.embedding.vectors.load_state_dict(theirs.embedding.state_dict())
     ours.dense.load_state_dict(theirs.dense.state_dict())
     for mine, blk in zip(ours.blocks, theirs.blks, strict=True):
         pairs = [(mine.attention, blk.attention1), (mine.cross_attention, blk.attention2)]

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from course_lib.lectures.d2l_runs import Maps
 from course_lib.lectures.d2l_transformer import (
     LECTURE,
     MENDED,
@@ -72,6 +73,57 @@ def translate(
         said = " ".join(words[: words.index("<eos>")] if "<eos>" in words else words)
         done.append(Translation(source, said, d2l.bleu(said, right, k=2)))
     return done
+
+
+def sentences(data: d2l.MTFraEng) -> list[tuple[str, str]]:
+    """All pairs as d2l reads them, one space between words and full stops; first those for training."""
+    read = data._tokenize(data._preprocess(data._download()), data.num_train + data.num_val)
+    return [(" ".join(source[:-1]), " ".join(target[:-1])) for source, target in zip(*read, strict=True)]
+
+
+def with_references(pairs: Sequence[tuple[str, str]], first: int, last: int) -> dict[str, list[str]]:
+    """The different English sentences of these pairs, each with every French one that stands beside it."""
+    chosen = dict.fromkeys(english for english, _ in pairs[first:last])
+    return {one: [french for english, french in pairs if english == one] for one in chosen}
+
+
+def mean_bleu(model: d2l.EncoderDecoder, data: d2l.MTFraEng, asked: dict[str, list[str]]) -> float:
+    """d2l's BLEU with k = 2, for each sentence against the best of its references; the mean over all."""
+    said = translate(model, data, list(asked), [french[0] for french in asked.values()])
+    best = [max(d2l.bleu(one.french, right, k=2) for right in asked[one.english]) for one in said]
+    return sum(best) / len(best)
+
+
+@torch.no_grad()
+def attention_maps(model: d2l.EncoderDecoder, data: d2l.MTFraEng, english: str) -> Maps:
+    """Where a model looks while it writes: what d2l's `predict_step` keeps, as whole tables."""
+    device = next(model.parameters()).device
+    batch = data.build([english], [english])
+    ids, steps = model.eval().predict_step(batch, device, data.num_steps, save_attention_weights=True)
+    said = data.tgt_vocab.to_tokens(ids[0])
+    rows = said.index("<eos>") + 1 if "<eos>" in said else len(said)
+    source = [*english.split(), "<eos>"]
+
+    def tables(weights: Sequence[Sequence[torch.Tensor]], columns: int) -> Any:
+        """Each step's row, filled up with zeros; together (layers, heads, rows, columns)."""
+        steps = [torch.stack(list(layers))[:, :, 0, :columns] for layers in weights]
+        whole = [nn.functional.pad(row, (0, columns - row.shape[-1])) for row in steps]
+        return torch.stack(whole, dim=2)
+
+    own, other = (
+        tables([step[kind] for step in steps[:rows]], n) for kind, n in enumerate((rows, len(source)))
+    )
+    encoder = torch.stack(model.encoder.attention_weights)[:, :, : len(source), : len(source)]
+    return Maps(tuple(source), tuple(said[:rows]), *(one.tolist() for one in (encoder, own, other)))
+
+
+@torch.no_grad()
+def sentence_losses(model: d2l.EncoderDecoder, data: d2l.MTFraEng) -> list[float]:
+    """The loss of each validation sentence: the mean over its nine tokens, padding included."""
+    device = next(model.parameters()).device
+    *inputs, target = (array[data.num_train :].to(device) for array in data.arrays)
+    logits = model.eval()(*inputs).transpose(1, 2)
+    return nn.functional.cross_entropy(logits, target, reduction="none").mean(dim=1).tolist()
 
 
 @torch.no_grad()

@@ -95,13 +95,14 @@ class TransformerDecoderBlock(nn.Module):
         num_heads: int,
         dropout: float,
         i: int,
+        use_bias: bool = False,
         faults: Faults = LECTURE,
     ):
         super().__init__()
         self.i, self.faults = i, faults
-        self.attention1 = d2l.MultiHeadAttention(num_hiddens, num_heads, dropout)
+        self.attention1 = d2l.MultiHeadAttention(num_hiddens, num_heads, dropout, use_bias)
         self.addnorm1 = d2l.AddNorm(num_hiddens, dropout)
-        self.attention2 = d2l.MultiHeadAttention(num_hiddens, num_heads, dropout)
+        self.attention2 = d2l.MultiHeadAttention(num_hiddens, num_heads, dropout, use_bias)
         self.addnorm2 = d2l.AddNorm(num_hiddens, dropout)
         self.ffn = d2l.PositionWiseFFN(ffn_num_hiddens, num_hiddens)
         self.addnorm3 = d2l.AddNorm(num_hiddens, dropout)
@@ -135,7 +136,7 @@ class TransformerDecoderBlock(nn.Module):
 
 
 class TransformerDecoder(d2l.AttentionDecoder):
-    """Embeddings, positions, blocks, and the output layer."""
+    """Embeddings, positions, blocks, and the output layer; `use_bias` as in the package's encoder."""
 
     def __init__(
         self,
@@ -145,6 +146,7 @@ class TransformerDecoder(d2l.AttentionDecoder):
         num_heads: int,
         num_blk: int,
         dropout: float,
+        use_bias: bool = False,
         faults: Faults = LECTURE,
     ):
         super().__init__()
@@ -152,8 +154,9 @@ class TransformerDecoder(d2l.AttentionDecoder):
         self.embedding = nn.Embedding(vocab_size, num_hiddens)
         self.pos_encoding = d2l.PositionalEncoding(num_hiddens, dropout)
         self.blks = nn.Sequential()
+        sizes = (num_hiddens, ffn_num_hiddens, num_heads, dropout)
         for i in range(num_blk):
-            block = TransformerDecoderBlock(num_hiddens, ffn_num_hiddens, num_heads, dropout, i, faults)
+            block = TransformerDecoderBlock(*sizes, i, use_bias, faults)
             self.blks.add_module(f"block{i}", block)
         self.dense = nn.LazyLinear(vocab_size)
 

@@ -6,7 +6,7 @@ import ipywidgets
 from matplotlib.figure import Figure
 
 from course_lib.show import PALETTE
-from course_lib.widgets.anatomy_runs import MENDS, Run, Score, stored
+from course_lib.widgets.anatomy_runs import MENDS, SECONDS, STEPS, Run, Score, stored
 from course_lib.widgets.explorer import Explorer, numbered_bars, slider
 
 ASKED = {
@@ -14,27 +14,32 @@ ASKED = {
     "the learnt vectors, no words fed back": "learnt",
     "the learnt vectors, words fed back": "feedback",
 }
+LONG = {f"{SECONDS} seconds of one processor": True, f"{STEPS} steps": False}  # whether by the clock
 
 
 def anatomy_explorer() -> Explorer:
-    """A box for each mend, and how the model is asked: BLEU of the stored run that is nearest."""
+    """A box for each mend, how long is trained, how the model is asked: BLEU of the nearest stored run."""
     boxes = {name: slider(ipywidgets.Checkbox, mend[0], value=False) for name, mend in MENDS.items()}
     ways = list(ASKED)
     asked = slider(ipywidgets.Dropdown, "tested with", options=ways, value=ways[-1])
     return Explorer(
-        {"asked": asked, **boxes},
+        {"trained": slider(ipywidgets.Dropdown, "trained for", options=list(LONG)), "asked": asked, **boxes},
         anatomy_picture,
-        "boxes for the oddities of the lecture's system, ticked where they are mended, and a list for how "
-        "the model is tested, above bars for the BLEU on training and on held-out sentences. It answers "
-        "while the notebook is running.",
+        "boxes for the oddities of the lecture's system, ticked where they are mended, and lists for how "
+        "long it is trained and how it is tested, above bars for the BLEU on training and on held-out "
+        "sentences. It answers while the notebook is running.",
         size=(7.0, 2.6),
     )
 
 
-def nearest(mended: frozenset[str]) -> Run:
-    """The stored run whose mends differ in the fewest names."""
-    runs = [run for part in stored().values() for run in part]
-    return min(runs, key=lambda run: len(run.mended ^ mended))
+def nearest(mended: frozenset[str], timed: bool = False) -> Run:
+    """The stored run of this length whose mends differ in the fewest names.
+
+    At equal steps all have one decoder pass: the lecture's nine come to the same.
+    """
+    wanted = mended if timed else mended | {"passes"}
+    runs = [run for part, made in stored().items() if (part == "timed") == timed for run in made]
+    return min(runs, key=lambda run: len(run.mended ^ wanted))
 
 
 def anatomy_picture(figure: Figure) -> Callable[..., str]:
@@ -49,30 +54,35 @@ def anatomy_picture(figure: Figure) -> Callable[..., str]:
     title = axes.set_title("", animated=True)
     move = numbered_bars(bars)
 
-    def update(asked: str, **ticked: bool) -> str:
+    def update(trained: str, asked: str, **ticked: bool) -> str:
         mended = frozenset(name for name, on in ticked.items() if on)
-        run = nearest(mended)
+        run = nearest(mended, LONG[trained])
         found = run.scores[ASKED[asked]]
-        away = len(run.mended ^ mended)
+        away = distance(run, mended, LONG[trained])
         title.set_text(
             f"{len(run.mended)} of {len(MENDS)} mended" + (f", {away} off your choice" if away else "")
         )
         move([found.held_out_bleu, found.train_bleu])
-        return sentence(run, mended, found)
+        return sentence(run, away, found)
 
     return update
 
 
-def sentence(run: Run, mended: frozenset[str], found: Score) -> str:
+def distance(run: Run, mended: frozenset[str], timed: bool) -> int:
+    """In how many names a run's mends differ from these; at equal steps the passes do not count."""
+    return len((run.mended ^ mended) - (frozenset() if timed else {"passes"}))
+
+
+def sentence(run: Run, away: int, found: Score) -> str:
     """What is shown, in words and numbers."""
     names = [MENDS[name][0] for name in MENDS if name in run.mended]
     shown = f"mended: {', '.join(names)}" if names else "nothing mended"
     if len(names) == len(MENDS):
         shown = "everything mended"
-    other = len(run.mended ^ mended)
-    head = f"The nearest stored run, {other} boxes away: {shown}." if other else f"{shown.capitalize()}."
+    boxes = "1 box" if away == 1 else f"{away} boxes"
+    head = f"The nearest stored run, {boxes} away: {shown}." if away else f"{shown.capitalize()}."
     return (
-        f"{head} {run.parameters:,} parameters. Training sentences: BLEU {found.train_bleu}, "
-        f"{found.train_right:.0%} exactly right. Held-out sentences: BLEU {found.held_out_bleu}, "
-        f"{found.held_out_right:.0%} exactly right."
+        f"{head} {run.parameters:,} parameters, {run.steps:,} steps, {run.speed:,.0f} target positions a "
+        f"second. Training sentences: BLEU {found.train_bleu}, {found.train_right:.0%} exactly right. "
+        f"Held-out sentences: BLEU {found.held_out_bleu}, {found.held_out_right:.0%} exactly right."
     )

@@ -8,13 +8,14 @@ import time
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from itertools import islice
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from course_lib.datasets import load_translation
 from course_lib.lectures.dlstudio import (
     Corpus,
+    DLStudioConfig,
     Oddities,
     Procedure,
     TransformerFG,
@@ -27,10 +28,12 @@ from course_lib.lectures.dlstudio import (
 from course_lib.lectures.dlstudio.oddities import FLAT
 
 STORED = Path(__file__).with_name("anatomy_runs.json")
-PAIRS, HELD_OUT, STEPS = 500, 100, 400
+PAIRS, HELD_OUT = 500, 100
+STEPS, SECONDS = 400, 60  # a run ends after so many steps, or after so many seconds of one processor
 
 # what is mended together: a name, and the switches of the model and of the training
 MENDS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "passes": ("one decoder pass", ("pass_per_position",), ()),
     "rates": ("higher rate", (), ("lecture_rates",)),
     "flat_attention": ("attention by word", FLAT[:2], ()),
     "flat_ffn": ("feed-forward by word", FLAT[2:], ()),
@@ -66,13 +69,19 @@ class Score:
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a training. mended: names of `MENDS`. seconds: of a processor, for one step."""
+    """What came of a training. mended: names of `MENDS`. seconds: of one processor, for one step."""
 
     mended: frozenset[str]
     parameters: int
+    steps: int
     seconds: float
     loss: float
     scores: dict[str, Score]
+
+    @property
+    def speed(self) -> float:
+        """Target positions in a second of one processor: those of 50 sentences, 9 each, in a step."""
+        return Procedure.batch * (DLStudioConfig.tokens - 1) / self.seconds
 
 
 def corpus() -> Corpus:
@@ -83,28 +92,34 @@ def corpus() -> Corpus:
 def parts_of(mended: Collection[str]) -> tuple[Oddities, Procedure]:
     """The model and the training in which these are mended, and all else is the lecture's.
 
-    One decoder pass serves all words: unmasked, the lecture's nine passes give the same nine times.
     For every test the model is in evaluation mode; the lecture's has no dropout, and is the same in both.
     Raises ValueError for a name that is none of `MENDS`.
     """
     if unknown := sorted(set(mended) - set(MENDS)):
         raise ValueError(f"{unknown} is none of the {len(MENDS)} mends {list(MENDS)}")
-    model = Oddities.lecture().without("pass_per_position", *(n for m in mended for n in MENDS[m][1]))
+    model = Oddities.lecture().without(*(name for mend in mended for name in MENDS[mend][1]))
     switches = {name: False for m in mended for name in MENDS[m][2]}
     return model, replace(Procedure.lecture(), never_eval=False, peak=2e-3, warmup=100, **switches)
 
 
-def make(mended: Collection[str], pairs: Corpus, steps: int = STEPS) -> Run:
-    """Train on the pairs, then translate training and held-out sentences in each of `EVALUATIONS`."""
+def make(mended: Collection[str], pairs: Corpus, steps: int | float = inf, seconds: int | float = inf) -> Run:
+    """Train on the pairs, then translate training and held-out sentences in each of `EVALUATIONS`.
+
+    The training ends after so many steps, or when it has used so many seconds of one processor.
+    """
     oddities, procedure = parts_of(mended)
     model = small_model(pairs, oddities)
-    before = time.process_time()
-    losses = list(islice(training(model, *pairs.encode(pairs.train), procedure), steps))
-    seconds = (time.process_time() - before) / steps
+    losses, start = [], time.process_time()
+    for loss in training(model, *pairs.encode(pairs.train), procedure):
+        losses.append(loss)
+        spent = time.process_time() - start
+        if len(losses) >= steps or spent >= seconds:
+            break
     scores = {
         name: scored(model, pairs, replace(procedure, **switches)) for name, switches in EVALUATIONS.items()
     }
-    return Run(frozenset(mended), number(model), round(seconds, 4), round(losses[-1], 3), scores)
+    pace = round(spent / len(losses), 4)
+    return Run(frozenset(mended), number(model), len(losses), pace, round(losses[-1], 3), scores)
 
 
 def number(model: TransformerFG) -> int:
@@ -123,7 +138,9 @@ def scored(model: TransformerFG, pairs: Corpus, procedure: Procedure) -> Score:
 
 @cache
 def stored() -> dict[str, list[Run]]:
-    """The stored runs: "cumulative" (one mend after the other), "alone" (one mend each)."""
+    """The stored runs: "cumulative" (one mend after the other) and "alone" (one mend each), after `STEPS`
+    steps, where all have one decoder pass; and "timed", cumulative, too, after `SECONDS` seconds.
+    """
     parts: dict[str, list[dict[str, Any]]] = json.loads(STORED.read_text(encoding="utf-8"))["runs"]
     return {part: [as_run(run) for run in runs] for part, runs in parts.items()}
 

@@ -131,8 +131,7 @@ class Plane:
             [[0.0]], extent=(-EDGE, EDGE) * 2, origin="lower", cmap="RdBu_r", animated=True,
             norm=BoundaryNorm(bands, 256), interpolation="bilinear", interpolation_stage="data",
         )  # fmt: skip
-        axes.set(title=title, xlabel="key, first number")
-        axes.set(xticks=(-2, 0, 2), yticks=(-2, 0, 2), anchor="S")
+        axes.set(title=title, xlabel="key, first number", anchor="S", xticks=(-2, 0, 2), yticks=(-2, 0, 2))
         axes.grid(visible=False)
         bar = axes.inset_axes((0, -0.52, 1, 0.07))
         axes.figure.colorbar(self.image, cax=bar, orientation="horizontal", spacing="proportional")
@@ -195,8 +194,7 @@ def verdict(
     if hidden == 1:
         return "With one hidden unit the query only moves the step: the keys keep their order whatever it is."
     (a, b), (c, d) = ((line[len(line) // 2].item(), line[-1].item()) for line in along)
-    half, whole = f"{FARTHEST / 2:g}", f"{FARTHEST:g}"
     return (
-        f"Towards the query, from length {half} to {whole}, the dot product doubles from {c:.2f} to {d:.2f}; "
-        f"the additive score goes from {a:.2f} to {b:.2f}."
+        f"Towards the query, from length {FARTHEST / 2:g} to {FARTHEST:g}, the dot product doubles from "
+        f"{c:.2f} to {d:.2f}; the additive score goes from {a:.2f} to {b:.2f}."
     ).replace("-", "−")

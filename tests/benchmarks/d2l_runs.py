@@ -1,0 +1,195 @@
+"""The stored runs of appendix 6a: the lecture's d2l system, mended, and with our blocks, three seeds each.
+
+cd tests && python -m benchmarks.d2l_runs --minutes 4
+
+Needs d2l and the real pairs (fra-eng). Makes what is missing in course_lib/lectures/d2l_runs.json and stops
+when the minutes are over; called again, it goes on. To remake everything, delete the file first.
+"""
+
+import argparse
+import json
+import time
+from dataclasses import asdict
+from itertools import product
+from typing import Any
+
+import torch
+
+from benchmarks import machine
+from course_lib.files import atomic_path
+from course_lib.lectures.d2l_course import CourseDecoder, CourseEncoder
+from course_lib.lectures.d2l_runs import SEEDS, STORED, SYSTEMS, Facts, Run, Written
+from course_lib.lectures.d2l_training import (
+    ENGLISH,
+    FRENCH,
+    SIZES,
+    attention_maps,
+    make_model,
+    mean_bleu,
+    mend,
+    sentence_losses,
+    sentences,
+    translate,
+    validation_loss,
+    with_references,
+)
+from course_lib.lectures.d2l_transformer import LECTURE, MENDED, d2l
+
+EPOCHS = 30
+
+
+def main() -> None:
+    """Make the missing runs, until the minutes are over."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=60.0)
+    end = time.monotonic() + 60 * parser.parse_args().minutes
+    torch.set_num_threads(1)
+    data = d2l.MTFraEng(batch_size=128)
+    content = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else start(data)
+    made = {(run["system"], run["seed"]) for run in content["runs"]}
+    for system, seed in product(SYSTEMS, SEEDS):
+        if (system, seed) not in made and time.monotonic() < end:
+            model, run = train(system, seed, data)
+            content["runs"].append(asdict(run))
+            content["runs"].sort(key=lambda run: (SYSTEMS.index(run["system"]), run["seed"]))
+            if (system, seed) == (SYSTEMS[0], SEEDS[0]):
+                content["attention"] = shortened(asdict(attention_maps(model, data, ENGLISH[-1])))
+            write(content)
+            print(system, seed, flush=True)
+
+
+def train(system: str, seed: int, data: d2l.MTFraEng) -> tuple[d2l.Seq2Seq, Run]:
+    """The slide's training cell, then everything that is asked of the model."""
+    torch.manual_seed(seed)
+    model = new_model(system, data)
+    before = time.process_time()
+    trainer = Watched(max_epochs=EPOCHS, gradient_clip_val=1, num_gpus=1)
+    trainer.watch(data)
+    trainer.fit(model, data)
+    spent = time.process_time() - before - trainer.seconds
+    masked, future = ways(model, data, "masked", "future")
+    return model, Run(
+        system,
+        seed,
+        sum(parameter.numel() for parameter in model.parameters()),
+        round(spent, 1),
+        curve(model, "train_loss"),
+        curve(model, "val_loss"),
+        rounded(trainer.masked),
+        {name: rounded(sentence_losses(one, data)) for name, one in (masked | future).items()},
+        {n: round(validation_loss(one, data, padding=False), 3) for n, one in (masked | future).items()},
+        {name: written(one, data) for name, one in ways_of_writing(model, data).items()},
+    )
+
+
+class Watched(d2l.Trainer):
+    """The same training, with the loss of a masked decoder after each epoch, and the seconds it took."""
+
+    def watch(self, data: d2l.MTFraEng) -> None:
+        self.data, self.masked, self.seconds = data, [], 0.0
+
+    def fit_epoch(self) -> None:
+        super().fit_epoch()
+        before = time.process_time()
+        blocks = [block for block in self.model.decoder.modules() if hasattr(block, "faults")]
+        kept = [block.faults for block in blocks]
+        for block in blocks:
+            block.faults = MENDED
+        losses = sentence_losses(self.model, self.data)
+        for block, faults in zip(blocks, kept, strict=True):
+            block.faults = faults
+        self.masked.append(sum(losses) / len(losses))
+        self.seconds += time.process_time() - before
+
+
+def new_model(system: str, data: d2l.MTFraEng) -> d2l.Seq2Seq:
+    if system != "ours":
+        return make_model(data, LECTURE if system == "lecture" else MENDED)
+    encoder = CourseEncoder(len(data.src_vocab), *SIZES)
+    decoder = CourseDecoder(len(data.tgt_vocab), *SIZES)
+    return d2l.Seq2Seq(encoder, decoder, tgt_pad=data.tgt_vocab["<pad>"], lr=0.001)
+
+
+def ways(model, data, right: str, wrong: str) -> tuple[dict, dict]:
+    """The weights without faults and, but for ours, which has none, with the lecture's."""
+    if isinstance(model.encoder, CourseEncoder):
+        return {right: model}, {}
+    return {right: mend(model, data)}, {wrong: mend(model, data, LECTURE)}
+
+
+def ways_of_writing(model, data) -> dict:
+    right, wrong = ways(model, data, "position", "zero")
+    return right | wrong
+
+
+def written(model: d2l.Seq2Seq, data: d2l.MTFraEng) -> Written:
+    four = translate(model, data)
+    pairs = sentences(data)
+    train_on, held_out = divided(pairs, data)
+    means = (mean_bleu(model, data, part) for part in (train_on, held_out))
+    return Written(
+        tuple(one.french for one in four),
+        round(sum(one.bleu for one in four) / len(four), 3),
+        *(round(mean, 3) for mean in means),
+    )
+
+
+def divided(pairs, data) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """The different sentences that were trained on, and those of the rest that were not."""
+    train_on = with_references(pairs, 0, data.num_train)
+    rest = with_references(pairs, data.num_train, len(pairs))
+    return train_on, {english: french for english, french in rest.items() if english not in train_on}
+
+
+def start(data: d2l.MTFraEng) -> dict[str, Any]:
+    """The file without runs."""
+    pairs, known = sentences(data), data.tgt_vocab.token_to_idx
+    train_on, held_out = divided(pairs, data)
+    spelt = [all(word in known for word in french.split()) for _, french in pairs]
+    counted = Facts(
+        pairs=len(pairs),
+        train_pairs=data.num_train,
+        held_out_pairs=len(pairs) - data.num_train,
+        train_sentences=len(train_on),
+        held_out_sentences=len(held_out),
+        train_spelt=sum(spelt[: data.num_train]),
+        held_out_spelt=sum(spelt[data.num_train :]),
+        four_seen=sum(pair in pairs[: data.num_train] for pair in zip(ENGLISH, FRENCH, strict=True)),
+        padding=round((data.arrays[3] == data.tgt_vocab["<pad>"]).float().mean().item(), 3),
+    )
+    command = "cd tests && python -m benchmarks.d2l_runs"
+    return {"command": command, "machine": machine.describe("cpu"), "facts": asdict(counted), "runs": []}
+
+
+def curve(model: d2l.Seq2Seq, name: str) -> tuple[float, ...]:
+    """One value for each epoch: of several, the last."""
+    points = [float(point.y) for point in model.board.data[name]]
+    return rounded(points[len(points) // EPOCHS - 1 :: len(points) // EPOCHS])
+
+
+def shortened(content: Any) -> Any:
+    """The same with numbers of three digits."""
+    if isinstance(content, float):
+        return round(content, 3)
+    if isinstance(content, dict):
+        return {name: shortened(part) for name, part in content.items()}
+    return [shortened(part) for part in content] if isinstance(content, list | tuple) else content
+
+
+def rounded(numbers) -> tuple[float, ...]:
+    return tuple(round(number, 3) for number in numbers)
+
+
+def write(content: dict[str, Any]) -> None:
+    """A run on each line, so that the file can be read and compared."""
+    maps = content.get("attention")
+    lines = ",\n".join(f"  {json.dumps(run, ensure_ascii=False)}" for run in content["runs"])
+    rest = {name: content[name] for name in ("command", "machine", "facts")}
+    head = json.dumps({**rest, "attention": 0, "runs": None}, indent=1).removesuffix("null\n}")
+    head = head.replace('"attention": 0', f'"attention": {json.dumps(maps, ensure_ascii=False)}')
+    with atomic_path(STORED) as temporary:
+        temporary.write_text(f"{head}[\n{lines}\n ]\n}}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
