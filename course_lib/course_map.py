@@ -11,7 +11,7 @@ from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
 from course_lib.show import PALETTE
 
 CHAPTERS = range(11)
-TO_COME = frozenset({7, 8, 9, 10})  # chapters that have no notebook yet; a test compares them with notebooks/
+TO_COME = frozenset({8, 9, 10})  # chapters that have no notebook yet; a test compares them with notebooks/
 WIDTH, HEIGHT = 70, 104  # of the map in its own units; a unit is a tenth of an inch at 10 pt
 Point: TypeAlias = tuple[float | int, float | int]
 LINE = "0.35"
@@ -31,8 +31,8 @@ feed-forward (5), the decoder block masked self-attention (2), cross-attention (
 and feed-forward (5); around each part stand residual and LayerNorm (5). Above the decoder come linear
 and softmax (1), and training, decoding and BLEU (6). Inside every attention: scores (1), divided by √d
 (1), mask (2), softmax (1), average of the values (0), several heads (3). From the same parts: GPT (7),
-vision Transformer (8), text classifier (9), attention between pixels (10); these four are dashed: to
-come."""
+vision Transformer (8), text classifier (9), attention between pixels (10); the last three are dashed:
+to come."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,9 @@
 import base64
 import html
 import io
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -20,6 +22,7 @@ CSS_DPI = 96  # a browser's pixels to the inch: points on the page are then poin
 SHARPNESS = 2  # picture pixels to a browser's pixel, for dense screens and projectors
 PALETTE = seaborn.color_palette("colorblind").as_hex()
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+NO_GLYPH = r"Glyph \d+ |Matplotlib currently does not support"  # what matplotlib warns of
 
 
 def style(projector: bool = False) -> None:
@@ -41,10 +44,19 @@ def style(projector: bool = False) -> None:
     })  # fmt: skip
 
 
+@contextmanager
+def any_script() -> Iterator[None]:
+    """Within the block a character that the font lacks is drawn as a box, without a warning on the page."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", NO_GLYPH, UserWarning)
+        yield
+
+
 def png(fig: Figure, dpi: int = CSS_DPI) -> bytes:
     """The figure as a PNG on white; it stays open, so that a widget can draw on it again."""
     buffer = io.BytesIO()
-    fig.savefig(buffer, format="png", dpi=dpi, facecolor="white", metadata={"Software": None})
+    with any_script():
+        fig.savefig(buffer, format="png", dpi=dpi, facecolor="white", metadata={"Software": None})
     return buffer.getvalue()
 
 

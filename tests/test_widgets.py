@@ -2,6 +2,7 @@
 
 import io
 import math
+import warnings
 
 import ipywidgets
 import matplotlib as mpl
@@ -21,6 +22,14 @@ WIDGETS = [
     for name in widgets.__all__
     if name.endswith("_explorer")
 ]
+HOSTILE = (
+    "<b>x</b><script>alert(1)</script> & &lt;",
+    "$x^2$ $\\frac{ \\n _ ^ %",
+    "\u8336 \u5b57 \U0001f600 \u0633\u0644\u0627\u0645 \u05e9\u05dc\u05d5\u05dd \u0939\u093f",
+    "a\x00b \x1b[31m \u202e \u200d \ue000",
+    " " * 50,
+    "word " * 3000,
+)
 SLIDERS = (
     ipywidgets.IntSlider,
     ipywidgets.FloatSlider,
@@ -78,6 +87,31 @@ def test_sliders_are_labelled_and_the_picture_has_a_width(make) -> None:
     picture = Image.open(io.BytesIO(widget.image.value))
     assert picture.width == pytest.approx(int(widget.image.width) * explorer.SHARPNESS, abs=2)
     assert widget.image.layout.max_width == "100%"
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+def test_no_slider_begins_where_it_ends(make) -> None:
+    """A browser cannot draw one, not even while it is switched off."""
+    for control in make().controls.values():
+        if hasattr(control, "min"):
+            assert control.min < control.max
+        assert len(getattr(control, "options", "ab")) > 1
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+@pytest.mark.parametrize("typed", HOSTILE)
+def test_any_text_is_shown_as_text(make, typed: str) -> None:
+    """No markup, no formulas, no warnings; as the only words, and after those that stand there."""
+    widget = make()
+    fields = [c for c in widget.controls.values() if isinstance(c, ipywidgets.Text | ipywidgets.Textarea)]
+    for field in fields:
+        for text in (typed, f"{field.value} {typed}"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                field.value = text
+            assert "<b>" not in widget.text.value and "<script" not in widget.text.value
+            shown = [t for t in widget.figure.findobj(mpl.text.Text) if t.get_text().count("$") > 1]
+            assert not any(text.get_parse_math() for text in shown)
 
 
 @pytest.mark.parametrize("make", WIDGETS)

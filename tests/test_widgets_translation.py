@@ -1,14 +1,20 @@
 """The translation explorer: what it shows is what the model does, and any text can be typed."""
 
 import html
+import math
+import re
+import warnings
 
 import pytest
 import torch
+from matplotlib.figure import Figure
+from small_training import parts
 from small_translator import EXAMPLES, small_translation_explorer, small_translator
 
+from course_lib.decoding import Hypothesis, beam
 from course_lib.tokens import BOS, EOS, pad
 from course_lib.translation import translate
-from course_lib.widgets import translation, translation_explorer
+from course_lib.widgets import token_map, translation, translation_explorer
 
 
 @pytest.fixture
@@ -25,13 +31,37 @@ def test_it_shows_the_translation_that_translate_gives(explorer) -> None:
     for sentence in EXAMPLES:
         explorer.controls["example"].value = sentence
         assert explorer.controls["sentence"].value == sentence
-        right = translate(model, tokens, [sentence])[0]
-        assert f">{right} — Step {explorer.controls['step'].max}: " in text_of(explorer)
+        for width in (4, 1):
+            explorer.controls["width"].value = width
+            right = translate(model, tokens, [sentence], width=width)[0]
+            assert f">{right} — Step {explorer.controls['step'].max}: " in text_of(explorer)
+
+
+def test_the_hypotheses_are_those_of_the_beam_best_first(explorer) -> None:
+    model, tokens = small_translator()
+    explorer.controls["width"].value = 3
+    source = pad([[*tokens.encode(EXAMPLES[0]), EOS]])
+    found = beam(model.eval().generator(source), torch.tensor([[BOS]]), EOS, 20, width=3)[0]
+    rows = re.findall(r"<tr>(.*?)</tr>", explorer.text.value)[1:]
+    cells = [[html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)] for row in rows]
+    assert [cell[3] for cell in cells] == [tokens.decode(h.ids) for h in found]
+    for (rank, score, log_probability, _), h in zip(cells, found, strict=True):
+        assert float(score.replace("−", "-")) == pytest.approx(h.score, abs=0.0051)
+        assert float(log_probability.replace("−", "-")) == pytest.approx(h.log_probability, abs=0.0051)
+        assert rank == str(found.index(h) + 1)
+
+
+def test_the_bars_are_the_mean_probabilities_of_the_hypotheses() -> None:
+    axes = Figure(layout="none").add_axes((0.1, 0.1, 0.8, 0.8))
+    bars = translation.Hypotheses(axes)
+    bars.draw([Hypothesis([7, 8, 9], 4 * math.log(0.5), math.log(0.5))])
+    assert [bar.get_width() for bar in axes.patches] == pytest.approx([0.5, 0, 0, 0, 0])
+    assert [text.get_text() for text in axes.texts] == ["0.50", "", "", "", ""]
 
 
 def test_each_step_is_that_of_decoding_token_by_token() -> None:
     model, tokens = small_translator()
-    seen = translation.write(model, tokens, EXAMPLES[0])
+    seen = translation.write(model, tokens, EXAMPLES[0], 1)
     source, read = pad([[*tokens.encode(EXAMPLES[0]), EOS]]), torch.tensor([[BOS]])
     with torch.no_grad():
         writer = model.eval().generator(source)
@@ -49,9 +79,11 @@ def test_the_text_names_step_layer_and_head(explorer) -> None:
     explorer.controls["step"].value = 2
     explorer.controls["layer"].value = 1
     explorer.controls["head"].value = 2
-    seen = translation.write(*small_translator(), EXAMPLES[0])
+    seen = translation.write(*small_translator(), EXAMPLES[0], 4)
     weight, place = seen.maps[0, 1, 1].max(dim=-1)
-    assert f"Step 2: has read [BOS] {seen.target[0]} and writes {seen.target[1]}." in text_of(explorer)
+    probability = seen.probabilities[1, seen.target_ids[1]]
+    assert f"Step 2: has read [BOS] {seen.target[0]} and writes {seen.target[1]} " in text_of(explorer)
+    assert f"(probability {probability:.2f})" in text_of(explorer)
     assert f"most at {seen.source[place]} (weight {weight:.2f}; layer 1, head 2)." in text_of(explorer)
 
 
@@ -66,9 +98,29 @@ def test_the_text_names_step_layer_and_head(explorer) -> None:
 def test_a_sentence_that_cannot_be_translated_gets_the_reason(explorer, typed: str, said: str) -> None:
     explorer.controls["sentence"].value = typed
     assert said in text_of(explorer)
-    assert explorer.controls["step"].max == 1
+    step = explorer.controls["step"]
+    assert step.disabled and step.value == 1 and step.max > step.min  # a browser needs two ends
+    step.value = 2  # it cannot be moved there, and it does no harm
+    assert said in text_of(explorer)
+    assert "<table" not in explorer.text.value
     explorer.controls["sentence"].value = EXAMPLES[1]
-    assert "Step " in text_of(explorer)
+    assert "Step " in text_of(explorer) and not step.disabled
+
+
+def test_a_move_of_several_controls_is_drawn_once(explorer, monkeypatch) -> None:
+    drawn = []
+    monkeypatch.setattr(explorer.canvas, "png", lambda: drawn.append(1) or b"")
+    explorer.controls["example"].value = "six and six."
+    assert len(drawn) <= 2  # the step may first be moved for the sentence before
+    explorer.controls["step"].value = 2
+    assert len(drawn) <= 3
+
+
+def test_a_model_of_one_layer_has_a_slider_that_stands_still() -> None:
+    tokens, objective, _ = parts(decoder_layers=1)
+    explorer = translation_explorer(objective.model, tokens, EXAMPLES)
+    layer = explorer.controls["layer"]
+    assert layer.disabled and layer.min < layer.max and "layer 1" in text_of(explorer)
 
 
 @pytest.mark.parametrize("typed", ["<b>one</b> & two", "$one$ _ ^ \\frac", "чай 茶", "one\ntwo"])
@@ -80,31 +132,53 @@ def test_any_text_is_shown_as_text(explorer, typed: str) -> None:
     assert "has read [BOS]" in text_of(explorer)
 
 
-def test_dollars_and_markup_in_the_vocabulary_are_drawn_as_they_are(explorer) -> None:
-    axes = explorer.figure.axes[0]
-    translation.label(axes.set_xticks, ["$a$", "<i>", "b_c^d"])
-    explorer.canvas.agg.draw()
-    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["$a$", "<i>", "b_c^d"]
-    assert not any(tick.get_parse_math() for tick in axes.get_xticklabels())
+def test_names_are_drawn_as_they_are_and_without_a_warning() -> None:
+    axes = Figure(layout="none").add_axes((0.1, 0.1, 0.8, 0.8))
+    names = token_map.Names(axes)
+    names.set(["$a$", "<i>", "b_c^d", "a\nb", "a rather long one"])
+    assert [t.get_text() for t in names.texts[:5]] == ["$a$", "<i>", "b_c^d", "a↵b", "a␣rather␣…"]
+    assert not any(text.get_parse_math() for text in names.texts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        axes.figure.canvas.draw()
 
 
-def test_of_a_long_translation_the_last_rows_are_drawn(explorer) -> None:
-    axes = explorer.figure.axes[0]
+def test_where_there_is_no_room_every_second_or_third_token_is_named() -> None:
+    axes = Figure(figsize=(4, 3), layout="none").add_axes((0.1, 0.1, 0.8, 0.8))
+    names = token_map.Names(axes, below=True)
+    room = len(names.texts)
+    for tokens in (1, room, room + 1, 3 * room):
+        names.set([f"t{i}" for i in range(tokens)])
+        shown = [text.get_text() for text in names.texts if text.get_text()]
+        every = math.ceil(tokens / room)
+        assert shown == [f"t{i}" for i in range(0, tokens, every)]
+        assert [text.get_position()[0] for text in names.texts][: len(shown)] == pytest.approx(
+            [(i + 0.5) / tokens for i in range(0, tokens, every)]
+        )
+
+
+def test_of_a_long_translation_the_last_rows_are_drawn() -> None:
     steps = translation.ROWS + 6
-    target = [f"t{i}" for i in range(steps)]
-    seen = translation.Written(["a", "b"], target, "", torch.zeros(steps, 3), torch.zeros(1, 1, steps, 2))
+    seen = translation.Written(
+        ["a", "b"], [], [], [f"t{i}" for i in range(steps)], [0] * steps, torch.zeros(steps, 3),
+        torch.zeros(1, 1, steps, 2),
+    )  # fmt: skip
+    view = token_map.TokenMap(Figure(layout="none").add_axes((0.1, 0.1, 0.8, 0.8)))
+    weights = torch.rand(steps, 2)
     for step, first, last in ((3, "t0", "t2"), (steps - 1, "t5", "t18"), (steps, "t6", "t19")):
-        axes.clear()
-        translation.draw_map(axes, seen, torch.rand(steps, 2), step)
-        labels = [tick.get_text() for tick in axes.get_yticklabels()]
+        translation.draw_map(view, seen, weights, step, "")
+        labels = [text.get_text() for text in view.rows.texts if text.get_text()]
         assert (labels[0], labels[-1]) == (first, last)
+        drawn = torch.as_tensor(view.image.get_array().filled(0.0))[: len(labels)]
+        assert torch.allclose(drawn, weights[step - len(labels) : step])
+        assert view.frame.get_y() == pytest.approx((len(labels) - 1) / translation.ROWS)
 
 
 def test_the_model_stays_as_it_was() -> None:
     model, tokens = small_translator()
     for mode in (True, False):
         model.train(mode)
-        translation.write(model, tokens, EXAMPLES[0])
+        translation.write(model, tokens, EXAMPLES[0], 1)
         assert model.training == mode
         assert not model.decoder[0].attention.attend._forward_hooks
 

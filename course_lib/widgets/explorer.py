@@ -2,6 +2,7 @@
 
 import html
 import io
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from course_lib import show
+from course_lib.widgets.markup import Markup
 
 # Colab answers from far away: there a slider speaks when it is let go, not at every step.
 LIVE = "google.colab" not in sys.modules
@@ -39,6 +41,16 @@ class Canvas:
 
     def png(self) -> bytes:
         """The figure as it is now, on white; `Figure.savefig` takes three times as long."""
+        with show.any_script():
+            self.draw()
+        size = self.agg.get_width_height(physical=True)
+        buffer = io.BytesIO()
+        picture = Image.frombuffer("RGBA", size, self.agg.buffer_rgba(), "raw", "RGBA", 0, 1)
+        picture.save(buffer, format="png", compress_level=1)
+        return buffer.getvalue()
+
+    def draw(self) -> None:
+        """Bring the figure's pixels up to date."""
         moving = self.agg.figure.findobj(lambda artist: artist.get_animated())
         moving.sort(key=lambda artist: artist.zorder)
         if self.still is None or not moving:
@@ -47,11 +59,6 @@ class Canvas:
         self.agg.restore_region(self.still)
         for artist in moving:
             self.agg.figure.draw_artist(artist)
-        size = self.agg.get_width_height(physical=True)
-        buffer = io.BytesIO()
-        picture = Image.frombuffer("RGBA", size, self.agg.buffer_rgba(), "raw", "RGBA", 0, 1)
-        picture.save(buffer, format="png", compress_level=1)
-        return buffer.getvalue()
 
 
 class Explorer:
@@ -59,8 +66,9 @@ class Explorer:
 
     controls: widgets with a `value`, by the names under which they are handed on.
     picture: puts axes and artists on the empty figure, once, and returns the function that moves them: it
-        takes the values by name and returns the line that says what is seen. Artists made with animated=True
-        are all that may change then; where there are none, every move draws the whole figure, more slowly.
+        takes the values by name and returns the line that says what is seen, or that line and some `Markup`
+        to stand below it. Artists made with animated=True are all that may change then; where there are none,
+        every move draws the whole figure, more slowly.
     summary: what stands in place of the widget where widgets are not drawn.
     size: of the picture, in inches; letters keep their size in points.
     """
@@ -68,11 +76,12 @@ class Explorer:
     def __init__(
         self,
         controls: Mapping[str, ipywidgets.Widget],
-        picture: Callable[[Figure], Callable[..., str]],
+        picture: Callable[[Figure], Callable[..., str | tuple[str, Markup]]],
         summary: str,
         size: tuple[float, float] = (7.0, 3.0),
     ):
         self.controls, self.summary = dict(controls), summary
+        self.shown: dict[str, Any] | None = None
         scale = PROJECTED if _projecting else 1.0
         self.figure = Figure(figsize=(size[0] * scale, size[1] * scale), layout="none")
         self.figure.set_dpi(show.CSS_DPI * SHARPNESS)
@@ -91,9 +100,14 @@ class Explorer:
 
     def redraw(self, change: Any = None) -> None:
         """Draw the picture and the text for the present values of the controls."""
-        seen = self.update(**{name: control.value for name, control in self.controls.items()})
+        values = {name: control.value for name, control in self.controls.items()}
+        if change is not None and values == self.shown:
+            return  # a control that moved another one had the same drawn already
+        seen = self.update(**values)
+        line, below = seen if isinstance(seen, tuple) else (seen, Markup())
         self.image.value = self.canvas.png()
-        self.text.value = f'<div role="status" style="line-height: 1.4">{html.escape(seen)}</div>'
+        self.text.value = f'<div role="status" style="line-height: 1.4">{html.escape(line)}</div>{below}'
+        self.shown = values
 
     def _panel(self) -> ipywidgets.Box:
         row = ipywidgets.Box(list(self.controls.values()), layout={"flex_flow": "row wrap"})
@@ -113,8 +127,20 @@ def slider(kind: type[ipywidgets.Widget], label: str, **settings: Any) -> ipywid
     return kind(description=label, style=style, **settings)
 
 
+def set_most(slider: ipywidgets.Widget, most: int) -> None:
+    """Let a slider of whole numbers run up to `most`; where that leaves one place, switch it off.
+
+    A browser cannot draw a slider whose two ends are the same.
+    """
+    slider.max = max(most, slider.min + 1)
+    slider.disabled = most <= slider.min
+
+
 def numbered_bars(bars: BarContainer) -> Callable[[Sequence[float]], None]:
-    """Write each bar's number at its end; the function that comes back moves bars and numbers together."""
+    """Write each bar's number at its end; the function that comes back moves bars and numbers together.
+
+    A bar whose length is NaN is not there.
+    """
     upright = bars.orientation == "vertical"
     shift, align = (
         ((0, 2), {"ha": "center", "va": "bottom"}) if upright else ((4, 0), {"ha": "left", "va": "center"})
@@ -128,8 +154,9 @@ def numbered_bars(bars: BarContainer) -> Callable[[Sequence[float]], None]:
 
     def move(lengths: Sequence[float]) -> None:
         for bar, number, (x, y), length in zip(bars, numbers, centres, lengths, strict=True):
-            bar.set(**{"height" if upright else "width": length})
+            there = not math.isnan(length)
+            bar.set(**{"height" if upright else "width": length if there else 0.0})
             number.xy = (x, length) if upright else (length, y)
-            number.set_text(f"{length:.2f}".removeprefix("0" if upright else ""))
+            number.set_text(f"{length:.2f}".removeprefix("0" if upright else "") if there else "")
 
     return move

@@ -1,42 +1,27 @@
 """A translation step by step: what has been read, what comes next, where the model looks."""
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import ipywidgets
-import torch
 from jaxtyping import Float
-from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_lib.decoding import greedy
-from course_lib.recorder import record_attention
+from course_lib.decoding import Hypothesis
 from course_lib.seq2seq import Seq2Seq
 from course_lib.show import PALETTE
-from course_lib.tokens import BOS, EOS, Tokens, pad
-from course_lib.translation import with_end
-from course_lib.widgets.explorer import Explorer, slider
+from course_lib.tokens import Tokens
+from course_lib.widgets.explorer import Explorer, numbered_bars, set_most, slider
+from course_lib.widgets.markup import Markup, table
+from course_lib.widgets.token_map import Names, TokenMap
+from course_lib.widgets.translated import Written, write
 
 ROWS = 14  # the most rows of the map: of a longer translation, the last ones before the step
-BEST = 5
-CROWDED = 14  # labels; where there are more, they are smaller
-
-
-@dataclass(frozen=True)
-class Written:
-    """A sentence and its greedy translation, as tokens; row t of the rest belongs to the t-th token written.
-
-    probabilities: of each token of the vocabulary. maps: the weights of the cross-attention.
-    """
-
-    source: list[str]
-    target: list[str]
-    text: str
-    probabilities: Float[Tensor, "steps vocab"]
-    maps: Float[Tensor, "layers heads steps source"]
+BEST = 5  # candidates that are drawn
+WIDEST = 5  # beam
 
 
 def translation_explorer(model: Seq2Seq, tokens: Tokens, examples: Sequence[str]) -> Explorer:
@@ -47,132 +32,157 @@ def translation_explorer(model: Seq2Seq, tokens: Tokens, examples: Sequence[str]
     """
     if not examples:
         raise ValueError("0 examples: the explorer needs a sentence to begin with")
-    config = model.config
-    controls = {
-        "example": slider(ipywidgets.Dropdown, "example", options=list(examples)),
-        "sentence": ipywidgets.Text(
-            value=examples[0], description="or type", continuous_update=False, layout={"width": "22em"}
-        ),
-        "step": slider(ipywidgets.IntSlider, "step", value=1, min=1, max=1),
-        "layer": slider(
-            ipywidgets.IntSlider, "layer", value=config.decoder_layers, min=1, max=config.decoder_layers
-        ),
-        "head": slider(ipywidgets.SelectionSlider, "head", options=["mean", *range(1, config.heads + 1)]),
-    }
-    written = lru_cache(maxsize=8)(lambda sentence: write(model, tokens, sentence))
+    controls = controls_of(model, examples)
+    written = lru_cache(maxsize=16)(lambda sentence, width: write(model, tokens, sentence, width))
     connect(controls, written)
     return Explorer(
         controls,
         lambda figure: translation_picture(figure, written, tokens),
-        "sliders for the step of the translation, the layer and the head, a list of sentences, and a field "
-        "to type another one; below, the weights of the cross-attention and the five most probable next "
-        "tokens. It answers while the notebook is running.",
-        size=(7.0, 4.2),
+        "sliders for the width of the beam, the step of the translation, the layer and the head, a list of "
+        "sentences, and a field to type another one; below, the weights of the cross-attention, the five "
+        "most probable next tokens, and the hypotheses. It answers while the notebook is running.",
+        size=(7.0, 4.6),
     )
 
 
-def connect(controls: dict[str, ipywidgets.Widget], written: Callable[[str], Written]) -> None:
-    """An example goes into the field for typing; a new sentence sets the step to its end."""
+def controls_of(model: Seq2Seq, examples: Sequence[str]) -> dict[str, ipywidgets.Widget]:
+    """What can be moved; a model with one layer has nothing to choose there."""
+    layers, heads = model.config.decoder_layers, range(1, model.config.heads + 1)
+    layer = slider(ipywidgets.IntSlider, "layer", value=1, min=1, max=2)
+    set_most(layer, layers)
+    layer.value = layers
+    sentence = ipywidgets.Text(
+        value=examples[0], description="or type", continuous_update=False, layout={"width": "22em"}
+    )
+    return {
+        "example": slider(ipywidgets.Dropdown, "example", options=list(examples)),
+        "sentence": sentence,
+        "width": slider(ipywidgets.IntSlider, "beam", value=4, min=1, max=WIDEST),
+        "step": slider(ipywidgets.IntSlider, "step", value=1, min=1, max=2),
+        "layer": layer,
+        "head": slider(ipywidgets.SelectionSlider, "head", options=["mean", *heads]),
+    }
+
+
+def connect(controls: dict[str, ipywidgets.Widget], written: Callable[[str, int], Written]) -> None:
+    """An example goes into the field for typing; a new translation sets the step to its end."""
     step = controls["step"]
 
-    def to_the_end() -> None:
+    def to_the_end(change: dict | None = None) -> None:
         try:
-            step.max = len(written(controls["sentence"].value).target)
+            steps = len(written(controls["sentence"].value, controls["width"].value).target)
         except ValueError:
-            step.max = 1  # the picture says what is wrong
-        step.value = step.max
+            steps = 1  # the picture says what is wrong
+        set_most(step, steps)
+        step.value = steps
 
     def choose(change: dict) -> None:
         controls["sentence"].value = change["new"]
 
-    controls["sentence"].observe(lambda change: to_the_end(), names="value")
+    controls["sentence"].observe(to_the_end, names="value")
+    controls["width"].observe(to_the_end, names="value")
     controls["example"].observe(choose, names="value")
     to_the_end()
 
 
-@torch.inference_mode()
-def write(model: Seq2Seq, tokens: Tokens, sentence: str) -> Written:
-    """Translate greedily, then read the whole translation once to see all steps at the same time.
-
-    Raises ValueError for an empty sentence and for one that is too long for the model.
-    """
-    ids = with_end(sentence, tokens, model.config.max_tokens)
-    device, training = model.embedding.weight.device, model.training
-    model.eval()
-    source, start = pad([ids]).to(device), torch.tensor([[BOS]], device=device)
-    most = min(model.config.max_tokens - 1, 2 * len(ids) + 10)
-    text = greedy(model.generator(source), start, EOS, most)[0]
-    with record_attention(model) as maps:
-        logits = model(source, torch.tensor([[BOS, *text]], device=device))[0]
-    model.train(training)
-    cross = [maps[f"decoder.{i}.cross_attention"][0][0] for i in range(model.config.decoder_layers)]
-    return Written(
-        source=[tokens[i] for i in ids],
-        target=[tokens[i] for i in (*text, int(logits[-1].argmax()))],
-        text=tokens.decode(text),
-        probabilities=logits.float().softmax(-1).cpu(),
-        maps=torch.stack(cross).float().cpu(),
-    )
-
-
 def translation_picture(
-    figure: Figure, written: Callable[[str], Written], tokens: Tokens
-) -> Callable[..., str]:
-    """On the left the map up to the chosen step; on the right the best candidates at that step."""
-    left, right = figure.subplots(1, 2, width_ratios=(1.7, 1))
-    figure.subplots_adjust(left=0.17, right=0.97, bottom=0.29, top=0.92, wspace=0.55)
+    figure: Figure, written: Callable[[str, int], Written], tokens: Tokens
+) -> Callable[..., str | tuple[str, Markup]]:
+    """On the left the map up to the chosen step; on the right the next tokens and the hypotheses."""
+    left = figure.add_axes((0.16, 0.28, 0.43, 0.65))
+    left.set(ylabel="writes")
+    left.yaxis.set_label_coords(-0.29, 0.5)
+    figure.text(0.375, 0.02, "reads (white: weight 0, dark: 1)", ha="center")
+    weights = TokenMap(left)
+    candidates = Candidates(figure.add_axes((0.76, 0.63, 0.22, 0.3)), tokens)
+    hypotheses = Hypotheses(figure.add_axes((0.76, 0.13, 0.22, 0.3)))
 
-    def update(example: str, sentence: str, step: int, layer: int, head: int | str) -> str:
-        left.clear()
-        right.clear()
+    def update(
+        example: str, sentence: str, width: int, step: int, layer: int, head: int | str
+    ) -> str | tuple[str, Markup]:
         try:
-            seen = written(sentence)
+            seen = written(sentence, width)
         except ValueError as error:
-            left.set_axis_off()
-            right.set_axis_off()
+            for part in (weights, candidates, hypotheses):
+                part.clear()
             return str(error)
-        step = min(step, len(seen.target))
-        weights = seen.maps[layer - 1].mean(0) if head == "mean" else seen.maps[layer - 1, head - 1]
-        draw_map(left, seen, weights, step)
+        step, layer = min(step, len(seen.target)), min(layer, len(seen.maps))
+        chosen = seen.maps[layer - 1].mean(0) if head == "mean" else seen.maps[layer - 1, head - 1]
         place = f"layer {layer}, {'mean of the heads' if head == 'mean' else f'head {head}'}"
-        left.set_title(place)
-        draw_candidates(right, seen.probabilities[step - 1], tokens)
-        so_far = " ".join(["[BOS]", *seen.target[: step - 1]])
-        most, where = weights[step - 1].max(dim=-1)
-        return (
-            f"{seen.text} — Step {step}: has read {so_far} and writes {seen.target[step - 1]}. "
-            f"Looks most at {seen.source[where]} (weight {most:.2f}; {place})."
-        )
+        draw_map(weights, seen, chosen, step, place)
+        candidates.draw(seen.probabilities[step - 1], seen.target_ids[step - 1])
+        hypotheses.draw(seen.found)
+        return in_words(seen, chosen, step, place), as_table(seen)
 
     return update
 
 
-def draw_map(axes: Axes, seen: Written, weights: Float[Tensor, "steps source"], step: int) -> None:
+def draw_map(
+    view: TokenMap, seen: Written, weights: Float[Tensor, "steps source"], step: int, title: str
+) -> None:
     """One row for each token written so far, the present one framed; one column for each source token."""
     first = max(0, step - ROWS)
     rows = min(ROWS, len(seen.target))
     blank = weights.new_full((rows, weights.shape[1]), float("nan"))
     blank[: step - first] = weights[first:step]
-    axes.imshow(blank.numpy(), vmin=0, vmax=1, cmap="Blues", aspect="auto")
-    axes.axhline(step - first - 1.5, color=PALETTE[1])
-    axes.axhline(step - first - 0.5, color=PALETTE[1])
-    axes.grid(visible=False)
-    label(axes.set_xticks, seen.source, rotation=90)
-    label(axes.set_yticks, seen.target[first:step])
-    axes.set(xlabel="reads (white: weight 0, dark: 1)", ylabel="writes")
+    names = seen.target[first:step]
+    view.draw(blank, names + [""] * (rows - len(names)), seen.source, step - first - 1, title)
 
 
-def draw_candidates(axes: Axes, probabilities: Float[Tensor, " vocab"], tokens: Tokens) -> None:
-    """The most probable next tokens, the best one above."""
-    best = probabilities.topk(min(BEST, len(probabilities)))
-    axes.barh(range(len(best.values)), best.values.tolist(), color=PALETTE[0])
-    axes.set(xlim=(0, 1), xticks=(0, 0.5, 1), xlabel="probability", title="next token")
-    axes.grid(axis="y", visible=False)
-    axes.invert_yaxis()
-    label(axes.set_yticks, [tokens[i] for i in best.indices.tolist()])
+class Candidates:
+    """The most probable next tokens, the best one above, the one that is written hatched."""
+
+    def __init__(self, axes: Axes, tokens: Tokens):
+        self.tokens, self.best = tokens, min(BEST, len(tokens))
+        axes.set(xlim=(0, 1.25), ylim=(self.best - 0.5, -0.5), xticks=(0, 0.5, 1), yticks=())
+        axes.set(title="next token", xlabel="probability")
+        self.bars = axes.barh(range(self.best), [0.0] * self.best, color=PALETTE[9], edgecolor="0.2")
+        self.names, self.move = Names(axes), numbered_bars(self.bars)
+
+    def draw(self, probabilities: Float[Tensor, " vocab"], written: int) -> None:
+        best = probabilities.topk(self.best)
+        self.move(best.values.tolist())
+        self.names.set([self.tokens[i] for i in best.indices.tolist()])
+        for bar, i in zip(self.bars, best.indices.tolist(), strict=True):
+            bar.set_hatch("////" if i == written else "")
+
+    def clear(self) -> None:
+        self.move([math.nan] * self.best)
+        self.names.clear()
 
 
-def label(set_ticks: Callable[..., object], texts: list[str], **look: object) -> None:
-    """Name the ticks; a `$` in a sentence is a dollar, not the beginning of a formula."""
-    size = rcParams["xtick.labelsize"] * min(1, CROWDED / len(texts))
-    set_ticks(range(len(texts)), texts, parse_math=False, fontsize=size, **look)
+class Hypotheses:
+    """How probable a token of each hypothesis is; the geometric mean, whose logarithm is the score."""
+
+    def __init__(self, axes: Axes):
+        axes.set(xlim=(0, 1.25), ylim=(WIDEST - 0.5, -0.5), xticks=(0, 0.5, 1), yticks=range(WIDEST))
+        axes.set(title="hypotheses, by token", xlabel="mean probability", yticklabels=range(1, WIDEST + 1))
+        axes.grid(axis="y", visible=False)
+        self.move = numbered_bars(axes.barh(range(WIDEST), [0.0] * WIDEST, color=PALETTE[2]))
+
+    def draw(self, found: Sequence[Hypothesis]) -> None:
+        self.move([math.exp(h.score) for h in found] + [math.nan] * (WIDEST - len(found)))
+
+    def clear(self) -> None:
+        self.draw([])
+
+
+def in_words(seen: Written, weights: Float[Tensor, "steps source"], step: int, place: str) -> str:
+    """The best translation, the step, and where it looks."""
+    so_far = " ".join(["[BOS]", *seen.target[: step - 1]])
+    most, where = weights[step - 1].max(dim=-1)
+    probability = seen.probabilities[step - 1, seen.target_ids[step - 1]]
+    return (
+        f"{seen.texts[0]} — Step {step}: has read {so_far} and writes {seen.target[step - 1]} "
+        f"(probability {probability:.2f}). Looks most at {seen.source[where]} (weight {most:.2f}; {place})."
+    )
+
+
+def as_table(seen: Written) -> Markup:
+    """The hypotheses, best first."""
+    rows = (
+        (str(rank), f"{h.score:.2f}".replace("-", "−"), f"{h.log_probability:.2f}".replace("-", "−"), text)
+        for rank, (h, text) in enumerate(zip(seen.found, seen.texts, strict=True), start=1)
+    )
+    title = f"Hypotheses of a beam of {len(seen.found)}" if len(seen.found) > 1 else "Greedy: one hypothesis"
+    return table(title, ("", "score", "log-probability", "translation"), rows)

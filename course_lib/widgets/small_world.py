@@ -1,0 +1,75 @@
+"""Little stories of facts and questions, and a small language model that is trained on them on the spot."""
+
+import random
+from functools import cache
+
+import torch
+
+from course_lib.characters import Words
+from course_lib.gpt import GPT, GPTConfig
+from course_lib.language_model import LanguageModelObjective
+from course_lib.optimizers import make_optimizer
+from course_lib.schedules import TrainConfig, learning_rate
+from course_lib.tokens import EOS, pad
+
+PEOPLE = ("Ana", "Tom", "Eva", "Ben", "Mia", "Leo", "Zoe", "Sam")
+VERBS = ("has", "wants", "sells")
+COLOURS = ("red", "blue", "green", "black", "white")
+THINGS = ("hat", "cup", "book", "ball", "lamp", "key", "coat", "boat")
+QUESTIONS = (
+    "Ana has a red hat . Tom sells a blue cup . who has the hat ?",
+    "Eva sells a green boat . Sam wants a black key . what colour is the key ?",
+)
+BEGINNINGS = ("Mia wants a", "Ana has a red hat . Tom", "Ana has a red hat . Tom sells a blue cup . who")
+CONFIG = {
+    "d_model": 48, "heads": 4, "layers": 3, "max_tokens": 80, "positions": "rotary", "normalise": True,
+    "zero_outputs": True,
+}  # fmt: skip
+TRAINING = TrainConfig(steps=200, optimizer="muon", lr=5e-3, warmup=20)
+BATCH = 16
+
+
+def story(rng: random.Random) -> str:
+    """Some facts, then some questions with their answers; of each list, the first words are frequent."""
+
+    def some(words: tuple[str, ...], many: int) -> list[str]:
+        luck = {word: rng.random() ** (1 + rank / 2) for rank, word in enumerate(words)}
+        return rng.sample(sorted(words, key=luck.__getitem__)[-many:], many)
+
+    many = rng.randint(2, 3)
+    facts = list(zip(some(PEOPLE, many), some(THINGS, many), strict=True))
+    told, asked = [], []
+    for person, thing in facts:
+        verb, colour = some(VERBS, 1)[0], some(COLOURS, 1)[0]
+        told.append(f"{person} {verb} a {colour} {thing} .")
+        asked += [f"who {verb} the {thing} ? {person} .", f"what colour is the {thing} ? {colour} ."]
+    return " ".join([*told, *rng.sample(asked, rng.randint(2, 2 * many))])
+
+
+def vocabulary() -> Words:
+    """Every word of the stories."""
+    return Words.train([" ".join((*PEOPLE, *VERBS, *COLOURS, *THINGS, "a the who what colour is ? ."))])
+
+
+def train(steps: int | None = None, seed: int = 0) -> tuple[GPT, Words]:
+    """Train the model on ever new stories, for fewer steps where a number is given."""
+    rng, tokens = random.Random(seed), vocabulary()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        objective = LanguageModelObjective(GPT(GPTConfig(vocab=len(tokens), **CONFIG)))
+    optimizer = make_optimizer(objective, TRAINING)
+    for step in range(steps or TRAINING.steps):
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate(step, TRAINING.steps, TRAINING)
+        loss, number = objective(pad([[*tokens.encode(story(rng)), EOS] for _ in range(BATCH)]))
+        (loss / number).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    return objective.model.eval(), tokens
+
+
+@cache
+def small_world() -> tuple[GPT, Words]:
+    """The trained model and its vocabulary; trained once."""
+    model, tokens = train()
+    return model.requires_grad_(False), tokens
