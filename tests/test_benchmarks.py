@@ -336,6 +336,29 @@ def test_command_writes_the_file(tmp_path, monkeypatch, capsys):
     assert "numbers are in" not in capsys.readouterr().out
 
 
+def test_stored_rows_are_renewed_one_by_one(tmp_path, monkeypatch):
+    def row(name):
+        def comparisons(plan):
+            yield measure(Comparison(name, "case", "s", "a"), {"a": lambda number: 1.0}, plan)
+
+        return comparisons
+
+    monkeypatch.setattr(rows, "ROWS", {"one": row("one"), "two": row("two")})
+    path = tmp_path / "numbers.json"
+    options = ("--device", "cpu", "--quick", "--out", str(path))
+    assert command("one", "two", *options) == 0
+    first = json.loads(path.read_text(encoding="utf-8"))
+    first["rows"][1]["measured"] = "2026-01-02"
+    path.write_text(json.dumps(first), encoding="utf-8")
+    assert command("one", "--store", *options) == 0
+    second = json.loads(path.read_text(encoding="utf-8"))
+    assert [one["row"] for one in second["rows"]] == ["one", "two"]
+    assert second["rows"][1] == first["rows"][1] and second["rows"][0] != first["rows"][0]
+    first["machine"]["torch"] = "1.0"
+    with pytest.raises(ValueError, match=r"torch 1\.0 and "):
+        rows.renewed(first, second)
+
+
 def test_command_refuses_what_it_cannot_do(monkeypatch):
     with pytest.raises(SetUpError, match="no row nonsense"):
         command("nonsense", "--device", "cpu")

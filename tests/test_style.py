@@ -27,7 +27,7 @@ def test_ruff(arguments):
 
 def test_the_readme_names_every_file_of_the_library():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"^\| `([\w]+(?:\.py|/))` \|", readme, re.MULTILINE))
+    named = set(re.findall(r"^\| `([\w]+(?:\.py|\.json|/))` \|", readme, re.MULTILINE))
     library = (ROOT / "course_lib").iterdir()
     present = {f"{one.name}/" if one.is_dir() else one.name for one in library if one.name[0] not in "_."}
     assert named == present

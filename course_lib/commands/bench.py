@@ -1,6 +1,7 @@
 """`bench`: how fast the pieces are beside `nn.Transformer` and d2l, and the widgets, on this machine."""
 
 import argparse
+import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", help="cpu, cuda, … (a GPU where there is one)")
     parser.add_argument("--threads", type=int, help="threads of the CPU (as torch chooses)")
+    parser.add_argument(
+        "--store", action="store_true", help="put single rows into the stored file, for its older ones"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer rounds, for a first impression")
     parser.add_argument(
         "--out",
@@ -54,10 +58,12 @@ def run(args: argparse.Namespace) -> int:
     except ValueError as problem:
         raise SetUpError(str(problem)) from None
     out = args.out
-    if out is None and (alone or not args.rows) and not args.quick:
+    if out is None and (args.store or ((alone or not args.rows) and not args.quick)):
         name = (redraws if alone else machine).file_name(result["machine"])
         out = TESTS / "benchmarks" / "results" / name
     if out is not None:
+        if args.store and args.rows and not alone and out.exists():
+            result = rows.renewed(json.loads(out.read_text(encoding="utf-8")), result)
         report.write(out, result)
         print(f"The numbers are in {out}.")
     return 0
