@@ -51,6 +51,7 @@ def add(name: str, text: str) -> Plant:
 PLANTS: dict[str, tuple[str, Plant, bool]] = {
     "other picture": (PICTURE, edit("text/html", 'base64,[^"]*', "base64,AAAA+/=="), False),
     "other line of the machine": (LINES, edit("text", r"(?m)^≈.*\d+$", "≈ 3 on a GPU"), False),
+    "more lines of the machine": (LINES, edit("text", r"(?m)^≈ twice$", "≈ twice\n≈ or more"), False),
     "wrong number": (NUMBERS, edit("text", "4 2.0", "4 2.1"), True),
     "wrong value": (VALUE, edit("text/plain", "0.75", "0.74"), True),
     "wrong number in HTML": (TABLE, edit("text/html", "92.5", "92.6"), True),
