@@ -14,8 +14,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import machine
-from course_lib.files import atomic_path
+from benchmarks import machine, report
 from course_lib.widgets.anatomy_runs import (
     MENDS,
     PAIRS,
@@ -83,7 +82,7 @@ def add(part: str, run: dict[str, Any]) -> None:
     runs = content["runs"].setdefault(part, [])
     if run["mended"] not in [other["mended"] for other in runs]:
         runs.append(run)
-    write(content)
+    report.write_runs(STORED, content)
     print(part, json.dumps(run), flush=True)
 
 
@@ -99,17 +98,6 @@ def read() -> dict[str, Any]:
         "seconds": SECONDS,
         "runs": {},
     }
-
-
-def write(content: dict[str, Any]) -> None:
-    """A run on each line, so that the file can be read and compared."""
-    parts = []
-    for part, runs in content["runs"].items():
-        lines = ",\n".join(f"   {json.dumps(run)}" for run in runs)
-        parts.append(f'  "{part}": [\n{lines}\n  ]')
-    head = json.dumps({**content, "runs": None}, indent=1).removesuffix("null\n}")
-    with atomic_path(STORED) as temporary:
-        temporary.write_text(head + "{\n" + ",\n".join(parts) + "\n }\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

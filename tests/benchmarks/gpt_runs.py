@@ -20,11 +20,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmarks import machine
+from benchmarks import machine, report
 from benchmarks.nanogpt import NanoGPT, Setting, Training
 from course_lib.characters import Characters
 from course_lib.datasets import load_text
-from course_lib.files import atomic_path
 from course_lib.gpt import GPT, GPTConfig
 from course_lib.language_model import LanguageModelObjective, TextBatches, mean_loss
 from course_lib.memory import keep_freed_memory
@@ -142,7 +141,7 @@ def add(part: str, run: dict[str, Any]) -> None:
     content = read()
     others = [other for other in content["runs"].get(part, []) if other["recipe"] != run["recipe"]]
     content["runs"][part] = [*others, run]
-    write(content)
+    report.write_runs(STORED, content)
     print(part, json.dumps(run), flush=True)
 
 
@@ -151,17 +150,6 @@ def read() -> dict[str, Any]:
         return json.loads(STORED.read_text(encoding="utf-8"))
     command = "cd tests && python -m benchmarks.gpt_runs"
     return {"command": command, "machine": machine.describe("cpu"), "runs": {}}
-
-
-def write(content: dict[str, Any]) -> None:
-    """A run on each line, so that the file can be read and compared."""
-    parts = []
-    for name, runs in content["runs"].items():
-        lines = ",\n".join(f"   {json.dumps(run)}" for run in runs)
-        parts.append(f'  "{name}": [\n{lines}\n  ]')
-    head = json.dumps({key: content[key] for key in content if key != "runs"}, indent=1)[:-2]
-    with atomic_path(STORED) as temporary:
-        temporary.write_text(head + ',\n "runs": {\n' + ",\n".join(parts) + "\n }\n}\n", encoding="utf-8")
 
 
 def main() -> None:

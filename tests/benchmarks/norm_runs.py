@@ -16,8 +16,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import machine
-from course_lib.files import atomic_path
+from benchmarks import machine, report
 from course_lib.widgets.norm_runs import EVERY, STORED, Recipe, make
 
 SEEDS = (0, 1, 2)
@@ -92,7 +91,7 @@ def add(part: str, run: dict[str, Any]) -> None:
     runs = content["runs"].setdefault(part, [])
     if run["recipe"] not in [other["recipe"] for other in runs]:
         runs.append(run)
-    write(content)
+    report.write_runs(STORED, content)
     print(part, json.dumps(run), flush=True)
 
 
@@ -113,17 +112,6 @@ def read() -> dict[str, Any]:
         return json.loads(STORED.read_text(encoding="utf-8"))
     command = "cd tests && python -m benchmarks.norm_runs"
     return {"command": command, "machine": machine.describe("cpu"), "every": EVERY, "runs": {}}
-
-
-def write(content: dict[str, Any]) -> None:
-    """A run on each line, so that the file can be read and compared."""
-    parts = []
-    for name, runs in content["runs"].items():
-        lines = ",\n".join(f"   {json.dumps(run)}" for run in runs)
-        parts.append(f'  "{name}": [\n{lines}\n  ]')
-    head = json.dumps({key: content[key] for key in content if key != "runs"}, indent=1)[:-2]
-    with atomic_path(STORED) as temporary:
-        temporary.write_text(head + ',\n "runs": {\n' + ",\n".join(parts) + "\n }\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

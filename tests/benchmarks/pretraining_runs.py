@@ -16,8 +16,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import machine
-from course_lib.files import atomic_path
+from benchmarks import machine, report
 from course_lib.pretraining import TASKS
 from course_lib.widgets.pretraining_runs import (
     EVERY,
@@ -92,7 +91,7 @@ def add(part: str, run: dict[str, Any], recipe: Recipe) -> None:
         runs.append(run)
     seconds = content["pretraining seconds"].setdefault(recipe.start, {})
     seconds.setdefault(str(recipe.seed), round(pretrained(recipe.start, recipe.seed)[1], 1))
-    write(content)
+    report.write_runs(STORED, content)
     print(part, json.dumps(run), flush=True)
 
 
@@ -106,17 +105,6 @@ def read() -> dict[str, Any]:
         "pretraining seconds": {},
         "runs": {},
     }
-
-
-def write(content: dict[str, Any]) -> None:
-    """A run on each line, so that the file can be read and compared."""
-    parts = []
-    for name, runs in content["runs"].items():
-        lines = ",\n".join(f"   {json.dumps(run)}" for run in runs)
-        parts.append(f'  "{name}": [\n{lines}\n  ]')
-    head = json.dumps({key: content[key] for key in content if key != "runs"}, indent=1)[:-2]
-    with atomic_path(STORED) as temporary:
-        temporary.write_text(head + ',\n "runs": {\n' + ",\n".join(parts) + "\n }\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -15,8 +15,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import machine
-from course_lib.files import atomic_path
+from benchmarks import machine, report
 from course_lib.widgets.translation_runs import EVERY, STORED, Recipe, make
 
 NUMBERS = (250, 1000, 4000, 16_000, None)  # of pairs; None: all
@@ -63,7 +62,7 @@ def add(part: str, run: dict[str, Any]) -> None:
     """Store one run, beside what another process may have stored in the meantime."""
     content = read()
     content["runs"].setdefault(part, []).append(run)
-    write(content)
+    report.write_runs(STORED, content)
     print(part, json.dumps(run), flush=True)
 
 
@@ -72,17 +71,6 @@ def read() -> dict[str, Any]:
         return json.loads(STORED.read_text(encoding="utf-8"))
     command = "cd tests && python -m benchmarks.translation_runs"
     return {"command": command, "machine": machine.describe("cpu"), "every": EVERY, "runs": {}}
-
-
-def write(content: dict[str, Any]) -> None:
-    """A run on each line, so that the file can be read and compared."""
-    parts = []
-    for name, runs in content["runs"].items():
-        lines = ",\n".join(f"   {json.dumps(run)}" for run in runs)
-        parts.append(f'  "{name}": [\n{lines}\n  ]')
-    head = json.dumps({**content, "runs": None}, indent=1).removesuffix("null\n}")
-    with atomic_path(STORED) as temporary:
-        temporary.write_text(head + "{\n" + ",\n".join(parts) + "\n }\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
