@@ -157,6 +157,8 @@ def test_all_ways_of_decoding_write_the_same(norm):
     written = torch.tensor(decoding.greedy(ours.generator(source), start, None, 6))
     assert torch.equal(written, rivals.greedy_recomputing(theirs, source, 6))
     assert torch.equal(written, rivals.greedy_last_token(theirs, source, 6))
+    anew = (decoding.everything_anew, decoding.decoder_anew)
+    assert all(torch.equal(written, write(ours, source, 6)[:, 1:]) for write in anew)
 
 
 def test_d2l_writes_the_same_where_every_position_is_0():

@@ -11,7 +11,8 @@ PACKAGE = Path(__file__).parent.parent / "course_lib"
 
 FLOORS = [
     {"files", "memory", "torchvision_ops"},
-    {"masks", "positions", "tokens", "grammar", "bleu", "show", "precision", "schedules", "sampling", "muon"},
+    {"masks", "positions", "tokens", "grammar", "bleu", "show", "precision", "schedules", "sampling", "muon"}
+    | {"mistakes"},
     {"cache", "divergence"},
     {"datasets", "attention", "scoring", "checkpoints", "optimizers", "course_map", "characters", "patches"},
     {"blocks", "decoding", "recorder", "text_generator"},

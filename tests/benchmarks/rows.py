@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from benchmarks import decoding, language, machine, report, systems, training
+from benchmarks import decoding, language, machine, report, systems, training, vision
+from benchmarks.keras_rival import keras
 from benchmarks.layer import layer
+from benchmarks.pixels import pixels
 from benchmarks.redraws import GROUP
 from benchmarks.timing import Comparison, Plan
 from benchmarks.tools import data, tokens
@@ -18,8 +20,10 @@ ROWS: dict[str, Callable[[Plan], Iterator[Comparison]]] = {
     "bucketing": training.bucketing,
     "decoding": lambda plan: chain(decoding.decoding(plan), decoding.recomputing(plan)),
     "systems": systems.systems,
+    "keras": keras,
     "gpt": language.language,
-    "attention": layer,
+    "vision": vision.vision,
+    "attention": lambda plan: chain(layer(plan), pixels(plan)),
     "tokens": tokens,
     "data": data,
 }

@@ -12,8 +12,10 @@ import json
 import statistics
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
+from course_lib import mistakes
 from course_lib.commands import train, train_settings, train_translation
 from course_lib.files import PACKAGE, atomic_path
 
@@ -31,6 +33,8 @@ SETTINGS = (
     "warmup",
 )
 BEAM = 4
+SEEN = ((0, 9), (10, 29), (30, 99), (100, 10**6))  # groups of sentences, each from … to …
+LENGTHS = ((1, 3), (4, 5), (6, 7), (8, 10), (11, 10**6))
 COMMAND = "python -m course_lib train translation"
 
 
@@ -65,23 +69,47 @@ def run(preset: str, seed: int, more: list[str]) -> dict:
         "parameters": sum(p.numel() for p in objective.parameters()),
         "target_tokens_per_second": round(history.tokens / seconds),
         "test_sentences": len(data.test),
-        **scores(objective.model, tokens, data.test),
+        **scores(objective.model, tokens, data),
         "settings": settings,
         "command": " ".join([COMMAND, "--preset", preset, "--seed", str(seed), *more]),
     }
 
 
-def scores(model, tokens, pairs) -> dict:
-    """BLEU and chrF of greedy and of beam decoding."""
+def scores(model, tokens, data) -> dict:
+    """BLEU and chrF of greedy and of beam decoding, and the kinds of mistakes of the latter."""
     from course_lib.bleu import held_out_scores
     from course_lib.translation import translate
 
-    sources, references = zip(*pairs, strict=True)
+    sources, references = map(list, zip(*data.test, strict=True))
     found = {}
     for way, width in (("greedy", 1), ("beam", BEAM)):
-        score = held_out_scores(translate(model, tokens, sources, width=width), list(references))
+        written = translate(model, tokens, sources, width=width)
+        score = held_out_scores(written, references)
         found[way] = {"width": width, "bleu": round(score.bleu, 2), "chrf": round(score.chrf, 2)}
-    return found | {"signature": score.signature}
+    return found | {"signature": score.signature, "mistakes": mistakes_in(written, data)}
+
+
+def mistakes_in(written: list[str], data) -> dict:
+    """How many translations differ from their reference: by kind, by rarest word, by length of the source."""
+    sources, references = map(list, zip(*data.test, strict=True))
+    times_seen = Counter(word for _, target in data.train for word in mistakes.plain_words(target))
+    kinds = mistakes.sort_mistakes(written, references, times_seen)
+    wrong = {i for numbers in kinds.values() for i in numbers}
+    rarest = [mistakes.rarest_word(text, times_seen) for text in references]
+    lengths = [len(text.split()) for text in sources]
+    return {
+        "sentences": len(written),
+        "wrong": len(wrong),
+        "kinds": {kind: len(numbers) for kind, numbers in kinds.items()},
+        "rarest word": by_group(rarest, wrong, SEEN),
+        "words in the source": by_group(lengths, wrong, LENGTHS),
+    }
+
+
+def by_group(values, wrong, groups) -> list[list[int]]:
+    """For each group: least, most, how many are wrong, how many there are."""
+    counted = mistakes.wrong_by_group(values, wrong, groups)
+    return [[*group, *both] for group, both in zip(groups, counted, strict=True)]
 
 
 def merged(results: dict, entry: dict) -> dict:
