@@ -8,6 +8,7 @@ import sys
 # What each verb needs: None = the standard library; else the library's requirements and these extras.
 NEEDS = {
     "lab": ("dev",),
+    "present": ("dev",),
     "test": ("dev",),
     "doctor": None,
     "data": (),
@@ -15,6 +16,8 @@ NEEDS = {
     "bench": ("dev",),
     "refresh": ("dev",),
     "colab": None,
+    "twin": None,
+    "student": ("dev",),
 }
 
 

@@ -6,12 +6,11 @@ from typing import TypeAlias
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
+from matplotlib.patches import Circle, FancyBboxPatch
 
 from course_lib.show import PALETTE
 
 CHAPTERS = range(11)
-TO_COME = frozenset({8, 9, 10})  # chapters that have no notebook yet; a test compares them with notebooks/
 WIDTH, HEIGHT = 70, 104  # of the map in its own units; a unit is a tenth of an inch at 10 pt
 Point: TypeAlias = tuple[float | int, float | int]
 LINE = "0.35"
@@ -31,8 +30,7 @@ feed-forward (5), the decoder block masked self-attention (2), cross-attention (
 and feed-forward (5); around each part stand residual and LayerNorm (5). Above the decoder come linear
 and softmax (1), and training, decoding and BLEU (6). Inside every attention: scores (1), divided by √d
 (1), mask (2), softmax (1), average of the values (0), several heads (3). From the same parts: GPT (7),
-vision Transformer (8), text classifier (9), attention between pixels (10); the last three are dashed:
-to come."""
+vision Transformer (8), text classifier (9), attention between pixels (10)."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +43,6 @@ class Box:
     y: float | int
     width: float | int = 23
     height: float | int = 5
-
-    @property
-    def dashed(self) -> bool:
-        return self.chapter in TO_COME
 
 
 FRAMES = (  # what belongs together, behind the boxes
@@ -88,7 +82,7 @@ BOXES = (*FRAMES, *ENCODER, *DECODER, *INSIDE, *OTHERS)
 
 
 def course_map(here: int | None = None) -> Figure:
-    """Draw the map: each part bears the number of its chapter; parts to come have dashed outlines.
+    """Draw the map: each part bears the number of its chapter.
 
     here: a chapter whose parts are framed in orange.
     Raises ValueError for a chapter that does not exist.
@@ -114,7 +108,6 @@ def _draw_box(axes: Axes, box: Box, here: int | None, frame: bool) -> None:
         facecolor="0.97" if frame else "white",
         edgecolor=PALETTE[1] if marked else LINE,
         linewidth=3 if marked else 1.3,
-        linestyle="--" if box.dashed else "-",
     ))  # fmt: skip
     if frame:
         _draw_frame_words(axes, box)
@@ -167,7 +160,5 @@ def _draw_words(axes: Axes) -> None:
     axes.text(17.5, 83.5, "keys and values", ha="center", va="bottom", size=plt.rcParams["xtick.labelsize"])
     for y, words in ((35.4, "Inside every attention"), (14, "From the same parts")):
         axes.text(3, y, words, ha="left", va="center", weight="bold")
-    _draw_disc(axes, 45.5, 14, "n")
-    axes.text(47.8, 14, "chapter n", ha="left", va="center")
-    axes.add_patch(Rectangle((57, 13), 3.4, 2, facecolor="white", edgecolor=LINE, linestyle="--"))
-    axes.text(67, 14, "to come", ha="right", va="center")
+    _draw_disc(axes, 56.5, 14, "n")
+    axes.text(67, 14, "chapter n", ha="right", va="center")

@@ -1,5 +1,7 @@
 """Images cut into squares: patches as tokens, and where in the image they stand."""
 
+from itertools import pairwise
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
@@ -22,6 +24,32 @@ class Patches(nn.Module):
         self, images: Float[Tensor, "batch channels height width"]
     ) -> Float[Tensor, "batch patches d_model"]:
         return self.convolution(images).flatten(2).transpose(1, 2)
+
+
+class ConvolutionalPatches(nn.Sequential):
+    """Each square of pixels as a vector that also knows its surroundings: convolutions that halve both sides.
+
+    Raises ValueError where `patch_size` is not a power of two, or its half does not divide `d_model`.
+    Source: Xiao et al. 2021, section 4; Hassani et al. 2021, section 3.3, with pooling between them.
+    """
+
+    def __init__(self, patch_size: int, channels: int, d_model: int):
+        super().__init__()
+        halvings = patch_size.bit_length() - 1
+        if patch_size < 2 or patch_size != 2**halvings:
+            raise ValueError(f"patch_size={patch_size} is not 2, 4, 8, …: each convolution halves")
+        if d_model % 2 ** (halvings - 1):
+            raise ValueError(f"patch_size/2={patch_size // 2} does not divide d_model={d_model}")
+        widths = [channels, *(d_model // 2**i for i in reversed(range(halvings)))]
+        for i, (before, after) in enumerate(pairwise(widths)):
+            if i:
+                self.append(nn.GELU())
+            self.append(nn.Conv2d(before, after, 3, stride=2, padding=1))
+
+    def forward(
+        self, images: Float[Tensor, "batch channels height width"]
+    ) -> Float[Tensor, "batch patches d_model"]:
+        return super().forward(images).flatten(2).transpose(1, 2)
 
 
 def unfold_patches(

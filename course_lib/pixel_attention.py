@@ -13,7 +13,7 @@ class PixelAttention(nn.Module):
     pixels: its weights are the matrices W_Q, W_K and W_V, one above the other.
     heads: divides `channels`. groups: of the GroupNorm before all else, also a divisor of `channels`.
     At first nothing is added. Raises ValueError where one of the two does not divide `channels`.
-    Source: Kak slides 107 to 109; Ho et al. 2020, section 4.
+    Source: Kak slides 106 to 108; Ho et al. 2020, section 4.
     """
 
     def __init__(self, channels: int, heads: int = 1, groups: int = 8):

@@ -75,11 +75,12 @@ class PairTexts:
 class LabelledObjective(nn.Module):
     """Cross-entropy of the labels, wherever a position has one.
 
+    model: with `states` and `unembed`, a GPT or a TextEncoder.
     causal: whether a token sees only itself and those before it. Without, it sees the whole text, padding
     left out, as in an encoder; the labels must then not stand in the text.
     """
 
-    def __init__(self, model: GPT, causal: bool = True):
+    def __init__(self, model: nn.Module, causal: bool = True):
         super().__init__()
         self.model, self.causal = model, causal
 

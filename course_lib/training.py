@@ -42,7 +42,7 @@ class History:
     """
 
     losses: list[float] = field(default_factory=list)
-    evaluations: list[dict[str, float]] = field(default_factory=list)
+    evaluations: list[dict[str, float | int]] = field(default_factory=list)
     tokens: int = 0
     seconds: float = 0.0
     steps: int = 0

@@ -9,9 +9,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_lib.blocks import EncoderBlock
-from course_lib.patches import Patches, SinusoidalPositions2d, resize_positions
+from course_lib.patches import ConvolutionalPatches, Patches, SinusoidalPositions2d, resize_positions
 from course_lib.positions import LearnedPositions, NoPositions
 
+TOKENIZERS: dict[str, Callable[[int, int, int], nn.Module]] = {  # of patch_size, channels, d_model
+    "patches": Patches,
+    "convolutions": ConvolutionalPatches,
+}
 POOLINGS: dict[str, Callable[[Tensor], Tensor]] = {  # (batch, tokens, d_model) to (batch, features)
     "class token": lambda states: states[:, 0],
     "mean": lambda states: states.mean(dim=1),
@@ -23,6 +27,7 @@ POSITIONS: dict[str, Callable[[int, int, int], nn.Module]] = {  # of side, token
     "sinusoidal 2d": SinusoidalPositions2d,
     "none": lambda side, before, d_model: NoPositions(),
 }
+NAMED = {"tokenizer": TOKENIZERS, "positions": POSITIONS, "pooling": POOLINGS}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +36,10 @@ class ViTConfig:
 
     image_size, patch_size: side of the square image and of a square patch, in pixels.
     dropout: probability, on the embeddings and on what each sublayer adds. epsilon: of every LayerNorm.
+    tokenizer: "patches", each cut out by itself, or "convolutions", which look beyond their edges.
     positions: "learned", "sinusoidal 2d" or "none". pooling: what the last layer reads of the tokens, "class
     token", "mean", "max" or "flatten"; only the first has a class token.
+    Raises ValueError where `patch_size` does not divide `image_size`, and for unknown names.
     """
 
     classes: int
@@ -43,28 +50,30 @@ class ViTConfig:
     heads: int = 4
     layers: int = 4
     dropout: float = 0.0
+    tokenizer: str = "patches"
     positions: str = "learned"
     pooling: str = "class token"
     epsilon: float = 1e-6
+
+    def __post_init__(self) -> None:
+        for field, known in NAMED.items():
+            if getattr(self, field) not in known:
+                raise ValueError(f"{field}={getattr(self, field)!r} is none of {sorted(known)}")
+        if self.image_size % self.patch_size:
+            raise ValueError(f"patch_size={self.patch_size} does not divide image_size={self.image_size}")
 
 
 class ViT(nn.Module):
     """Says of which class an image is: patches as tokens, encoder blocks, one linear layer.
 
-    Raises ValueError where `patch_size` does not divide `image_size`, and for unknown names.
     Source: Dosovitskiy et al. 2021, section 3.1, and the authors' program for the first weights.
     """
 
     def __init__(self, config: ViTConfig):
         super().__init__()
         self.config = c = config
-        for field, known in (("positions", POSITIONS), ("pooling", POOLINGS)):
-            if getattr(c, field) not in known:
-                raise ValueError(f"{field}={getattr(c, field)!r} is none of {sorted(known)}")
-        if c.image_size % c.patch_size:
-            raise ValueError(f"patch_size={c.patch_size} does not divide image_size={c.image_size}")
         side, own = c.image_size // c.patch_size, int(c.pooling == "class token")
-        self.patches = Patches(c.patch_size, c.channels, c.d_model)
+        self.patches = TOKENIZERS[c.tokenizer](c.patch_size, c.channels, c.d_model)
         self.class_token = nn.Parameter(torch.zeros(c.d_model)) if own else None
         self.positions = POSITIONS[c.positions](side, own, c.d_model)
         self.dropout = nn.Dropout(c.dropout)

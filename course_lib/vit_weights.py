@@ -133,7 +133,8 @@ def side(size: int | list[int] | tuple[int, ...]) -> int:
 
 def published(model: ViT) -> ViTConfig:
     """The sizes of a model whose form is the published one; ValueError for another."""
-    for field, value in (("positions", "learned"), ("pooling", "class token")):
+    form = {"tokenizer": "patches", "positions": "learned", "pooling": "class token"}
+    for field, value in form.items():
         if getattr(model.config, field) != value:
             raise ValueError(f"{field}={getattr(model.config, field)!r}, but theirs has {field}={value!r}")
     return model.config

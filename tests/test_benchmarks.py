@@ -378,7 +378,7 @@ def stored_results(widgets):
             yield path.name, json.loads(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", ["anatomy", "gpt", "norm", "pretraining", "translation"])
+@pytest.mark.parametrize("name", ["anatomy", "gpt", "norm", "pixel", "pretraining", "translation", "vision"])
 def test_stored_runs_are_as_written(name, tmp_path):
     """Byte for byte: nobody has edited them by hand, and one function writes them all."""
     stored = PACKAGE / "widgets" / f"{name}_runs.json"

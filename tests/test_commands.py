@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from course_lib import __main__ as command_line
-from course_lib.commands import environment, lab, pip, requirements, test, venv
+from course_lib.commands import browser, environment, lab, pip, requirements, test, venv
 
 ROOT = Path(__file__).resolve().parents[1]
-VERBS = ("lab", "test", "doctor", "data", "train", "bench", "refresh", "colab")
+VERBS = ("lab", "present", "test", "doctor", "data", "train", "bench", "refresh", "colab")
 
 
 def bare(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess:
@@ -257,15 +257,27 @@ def test_lab_serves_the_notebooks_on_localhost_only(called):
 
 
 def test_test_runs_everything_in_one_pytest(called):
-    assert test.run(Namespace(fast=False, rest=["-x"])) == 7
+    assert test.run(Namespace(fast=False, browser=False, rest=["-x"])) == 7
     (command, _), = called  # fmt: skip
     assert command[1:5] == ["-m", "pytest", "tests", "notebooks"]
     assert "--nbval" in command and "--nbval-sanitize-with=tests/nbval_sanitize.cfg" in command
     assert command[-1] == "-x"
 
 
-def test_fast_leaves_the_notebooks_out():
+def test_fast_leaves_the_notebooks_out(monkeypatch):
+    monkeypatch.setattr(test, "cores", lambda: 1)
     assert test.arguments(True, ["-q"]) == ["tests", "-q"]
+
+
+def test_two_cores_share_the_files_and_threads_between_them(called, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(test, "cores", lambda: 5)
+    shared = ["-n", "2", "--dist", "loadfile"]
+    assert test.arguments(True, ["-q"]) == ["tests", *shared, "-q"]  # what follows wins, such as -n 0
+    assert "-n" not in test.arguments(True, ["tests/test_masks.py"])
+    test.run(Namespace(fast=True, browser=False, rest=[]))
+    test.run(Namespace(fast=True, browser=False, rest=["tests/test_masks.py"]))
+    assert [more["env"].get("OMP_NUM_THREADS") for _, more in called] == ["2", None]
 
 
 @pytest.mark.parametrize(
@@ -301,3 +313,22 @@ def test_the_installed_package_knows_its_requirements(monkeypatch):
     assert requirements.requirements() == lines[:2]
     assert requirements.requirements(("dev",)) == [*lines[:2], "jupyterlab>=4.3"]
     assert requirements.missing() == ["no-such-package>=1.0 (not installed)"]
+
+
+def test_what_is_done_in_a_browser_is_a_run_of_its_own(called, monkeypatch):
+    monkeypatch.setattr(browser, "provide", lambda: None)
+    test.run(Namespace(fast=False, browser=True, rest=["-x"]))
+    [(command, more)] = called
+    assert command[3:] == ["tests/browser", "-s", "-x"] and more["env"]["COURSE_BROWSER"] == "1"
+
+
+def test_chromium_is_installed_by_root_alone(monkeypatch):
+    ran = []
+    monkeypatch.setattr(subprocess, "run", lambda command, **more: ran.append(command[:2]))
+    monkeypatch.setattr(browser, "missing", lambda extras: [])
+    monkeypatch.setattr("shutil.which", lambda name: name if name == "apt-get" else None)
+    for user in (1000, 0):
+        monkeypatch.setattr(os, "geteuid", lambda user=user: user, raising=False)
+        with pytest.raises(environment.SetUpError, match="apt install chromium"):
+            browser.provide()
+    assert list(map(list, ran)) == [["apt-get", "update"], ["apt-get", "install"]]

@@ -1,4 +1,4 @@
-"""The map of the course: every chapter is on it, nothing overlaps, and what is dashed has no notebook yet."""
+"""The map of the course: every chapter is on it, has a notebook, and nothing overlaps."""
 
 import itertools
 import re
@@ -11,7 +11,7 @@ from matplotlib.text import Text
 
 from course_lib import show
 from course_lib.commands.environment import ROOT
-from course_lib.course_map import BOXES, CHAPTERS, FRAMES, MAP_IN_WORDS, TO_COME, course_map
+from course_lib.course_map import BOXES, CHAPTERS, FRAMES, MAP_IN_WORDS, course_map
 
 
 @pytest.fixture(autouse=True)
@@ -30,15 +30,9 @@ def test_every_chapter_has_its_place_on_the_map_and_in_its_words() -> None:
     assert {int(number) for number in re.findall(r"\((?:chapter )?(\d+)\)", MAP_IN_WORDS)} == set(CHAPTERS)
 
 
-def test_what_is_to_come_is_what_has_no_notebook() -> None:
-    """Whoever writes one of these chapters takes it out of TO_COME, and out of what MAP_IN_WORDS says."""
+def test_every_chapter_has_a_notebook() -> None:
     written = {int(path.name[:2]) for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")}
-    assert set(CHAPTERS) - written == TO_COME
-
-
-def test_what_is_to_come_is_dashed() -> None:
-    for box, patch in zip(BOXES, box_patches(course_map()), strict=True):
-        assert (patch.get_linestyle() == "--") == (box.chapter in TO_COME)
+    assert written == set(CHAPTERS)
 
 
 @pytest.mark.parametrize("here", CHAPTERS)

@@ -123,7 +123,7 @@ def test_catalogue() -> None:
     for entry in (file for file in files if file.file and file.name not in ("tiny", "fixed")):
         assert len(set(entry.urls)) >= 2
         assert all(url.startswith("https://") for url in entry.urls)
-        assert entry.sha256 or entry.member_sha256 or entry.text_sha256
+        assert entry.sha256 or entry.member_sha256 or entry.text_sha256 or entry.members
 
 
 @pytest.mark.parametrize(

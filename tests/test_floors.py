@@ -12,12 +12,23 @@ PACKAGE = Path(__file__).parent.parent / "course_lib"
 FLOORS = [
     {"files", "memory", "torchvision_ops"},
     {"masks", "positions", "tokens", "grammar", "bleu", "show", "precision", "schedules", "sampling", "muon"}
-    | {"mistakes"},
+    | {"diffusion", "early_stopping", "mistakes"},
     {"cache", "divergence"},
     {"datasets", "attention", "scoring", "checkpoints", "optimizers", "course_map", "characters", "patches"},
     {"blocks", "decoding", "recorder", "text_generator"},
-    {"training", "seq2seq", "gpt", "vit", "pixel_attention"},
-    {"translation", "language_model", "gpt2", "vit_weights", "prefix_translation"},
+    {"training", "seq2seq", "gpt", "vit", "pixel_attention", "text_encoder"},
+    {
+        "translation",
+        "language_model",
+        "gpt2",
+        "vit_weights",
+        "classifier",
+        "bert_weights",
+        "vit_reading",
+        "prefix_translation",
+        "unet",
+    }
+    | {"vision", "augment"},
     {"pretraining"},
     {"lectures"},
     {"widgets", "exercises", "commands"},

@@ -125,7 +125,7 @@ OFFENCES: dict[str, tuple[Change, str]] = {
         lambda nb: nb.cells.insert(0, nb.cells.pop(SET_UP)), "first cell is not markdown"),
     "another set-up": (source(SET_UP, "import course_lib"), "set-up cell"),
     "long set-up": (
-        lambda nb: nb.cells[SET_UP].update(source=nb.cells[SET_UP].source + "\nx = 1\ny = 1"), "more than 8"),
+        lambda nb: nb.cells[SET_UP].update(source=nb.cells[SET_UP].source + "\nx = 1" * 4), "more than 12"),
     "nothing to predict": (replace(PREDICT, "Predict", "Think"), "predict"),
     "no sources": (replace(SOURCES, "## Sources", "Sources"), "Sources"),
     "no widget": (lambda nb: nb.cells[WIDGET].outputs.clear(), "no widget"),

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 from course_lib.patches import (
+    ConvolutionalPatches,
     Patches,
     SinusoidalPositions2d,
     embed_unfolded,
@@ -67,6 +69,35 @@ def test_a_patch_sees_only_its_own_pixels():
     assert moved.nonzero().flatten().tolist() == [4]
 
 
+@pytest.mark.parametrize(("size", "halvings"), [(2, 1), (4, 2), (8, 3)])
+def test_convolutions_halve_both_sides(device, size, halvings):
+    torch.manual_seed(1)
+    layer = ConvolutionalPatches(size, 3, 12).to(device)
+    assert layer(random_images(2, 3, 2 * size, 5 * size, device=device)).shape == (2, 10, 12)
+    convolutions = [part for part in layer if isinstance(part, torch.nn.Conv2d)]
+    assert [part.out_channels for part in convolutions] == [12 // 2**i for i in reversed(range(halvings))]
+    assert all(part.stride == (2, 2) for part in convolutions)
+
+
+def test_convolutions_equal_their_layers_one_by_one():
+    torch.manual_seed(1)
+    layer, images = ConvolutionalPatches(4, 3, 10), random_images(2, 3, 8, 12)
+    first, second = (part for part in layer if isinstance(part, torch.nn.Conv2d))
+    x = F.gelu(F.conv2d(images, first.weight, first.bias, stride=2, padding=1))
+    x = F.conv2d(x, second.weight, second.bias, stride=2, padding=1)
+    expected = torch.stack([x[:, :, row, column] for row in range(2) for column in range(3)], dim=1)
+    assert torch.allclose(layer(images), expected, atol=1e-5)
+
+
+def test_convolutions_look_beyond_the_edges_of_a_patch():
+    torch.manual_seed(1)
+    layer, images = ConvolutionalPatches(4, 3, 10), random_images(1, 3, 12, 12)
+    changed = images.clone()
+    changed[:, :, 3, 4] += 1  # the last row of the second patch of the first row
+    moved = (layer(images) - layer(changed)).abs().amax(-1)[0] > 1e-4
+    assert moved.nonzero().flatten().tolist() == [1, 4]
+
+
 def test_sinusoidal_positions_say_row_and_column():
     table = sinusoidal_2d(5, 12)
     assert table.shape == (25, 12)
@@ -103,5 +134,10 @@ def test_resizing_to_the_same_size_changes_nothing():
 def test_refusals():
     with pytest.raises(ValueError, match="patch_size=5 .* height=8 and width=15"):
         unfold_patches(random_images(2, 3, 8, 15), 5)
+    for size in (1, 6):
+        with pytest.raises(ValueError, match=f"patch_size={size} is not 2, 4, 8"):
+            ConvolutionalPatches(size, 3, 12)
+    with pytest.raises(ValueError, match="patch_size/2=4 does not divide d_model=18"):
+        ConvolutionalPatches(8, 3, 18)
     with pytest.raises(ValueError, match="4 does not divide d_model=6"):
         sinusoidal_2d(3, 6)

@@ -5,7 +5,7 @@ import torch
 from small_training import PAIRS
 
 from course_lib.prefix_translation import NOT_COUNTED
-from course_lib.pretraining import TASKS, UnlabelledTexts, is_control, mask_tokens
+from course_lib.pretraining import TASKS, UnlabelledTexts, damage, is_control, mask_tokens
 from course_lib.tokens import BOS, EOS, PAD, Tokens
 from course_lib.training import Batches
 
@@ -63,10 +63,10 @@ def test_each_epoch_holds_every_sentence_once(tokens, task):
     assert texts.epoch(0) == texts.epoch(0) != texts.epoch(1)
 
 
-def test_labels_of_the_three_tasks(tokens):
+def test_labels_of_the_tasks_that_read_two_strangers(tokens):
     a, b, c = (tokens.encode(TEXTS[n]) for n in (2, 5, 7))
     whole = [BOS, *a, EOS, *b, EOS]
-    for task in TASKS:
+    for task in set(TASKS) - {"mending"}:
         torch.manual_seed(0)
         ids, labels = UnlabelledTexts(TEXTS, tokens, 3, task).collate([2, 5, 7])
         short = [*([BOS, *c, EOS]), *[PAD] * (ids.shape[1] - len(c) - 2)]
@@ -79,10 +79,44 @@ def test_labels_of_the_three_tasks(tokens):
         assert ids[0, : len(whole)].tolist() == whole and ids[1].tolist() == short
 
 
+def test_mending_reads_a_damaged_sentence_and_writes_the_whole(tokens):
+    texts = UnlabelledTexts(TEXTS, tokens, 3, "mending")
+    assert max(map(len, texts.epoch(0))) == 3
+    torch.manual_seed(0)
+    ids, labels = texts.collate([2, 5, 7])
+    for row, answers, n in zip(ids.tolist(), labels.tolist(), (2, 5, 7), strict=True):
+        whole = [*tokens.encode(TEXTS[n]), EOS]
+        end = row.index(EOS)  # of the damaged one: from here on the model writes
+        assert row[0] == BOS and row[end + 1 :][: len(whole)] == whole
+        assert answers[end:][: len(whole)] == whole and set(answers[:end]) == {NOT_COUNTED}
+        assert set(answers[end + len(whole) :]) == {NOT_COUNTED}
+        assert set(row[1:end]) <= {*whole, len(tokens)}
+
+
+def test_damage_leaves_out_hides_and_moves():
+    draws, ids = rng(), list(range(5, 45))
+    damaged = [damage(ids, 50, draws) for _ in range(200)]
+    together = [i for some in damaged for i in some]
+    assert len(together) / (200 * 40) == pytest.approx(0.9, abs=0.01)
+    assert together.count(50) / len(together) == pytest.approx(0.15, abs=0.01)
+    for some in damaged:
+        seen = [i for i in some if i != 50]
+        assert len(set(seen)) == len(seen) and set(seen) <= set(ids)
+        for place, i in enumerate(seen):  # at most one that stood behind it now stands before it
+            assert sum(other > i for other in seen[:place]) <= 1
+    assert sum(some != sorted(some) for some in damaged) > 190
+
+
+def test_a_sentence_is_never_damaged_to_nothing():
+    assert all(len(damage([7], 50, rng(seed))) == 1 for seed in range(60))
+    assert {damage([7], 50, rng(seed))[0] for seed in range(60)} == {7, 50}
+
+
 def test_the_mask_is_one_id_past_the_vocabulary(tokens):
     torch.manual_seed(0)
-    ids, _ = UnlabelledTexts(TEXTS, tokens, 8, "masked token").collate(range(len(TEXTS)))
-    assert ids.max() == len(tokens)
+    for task in ("masked token", "mending"):
+        ids, _ = UnlabelledTexts(TEXTS, tokens, 8, task).collate(range(len(TEXTS)))
+        assert ids.max() == len(tokens)
 
 
 def test_refusals(tokens):

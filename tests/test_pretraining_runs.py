@@ -11,11 +11,12 @@ from course_lib.pretraining import TASKS
 from course_lib.widgets import pretraining_runs as runs
 
 
-def test_the_script_asks_for_exactly_the_runs_that_are_stored() -> None:
+def test_the_script_asks_for_the_runs_that_are_stored_and_one_seed_is_whole() -> None:
     assert set(runs.stored()) == set(bench.PARTS)
     for part, recipes in bench.PARTS.items():
         stored = [run.recipe for run in runs.stored()[part]]
-        assert set(recipes()) == set(stored) and len(set(stored)) == len(stored), part
+        assert set(stored) <= set(recipes()) and len(set(stored)) == len(stored), part
+        assert {recipe for recipe in recipes() if recipe.seed == 0} <= set(stored), part
 
 
 def test_the_stored_runs_are_plausible() -> None:
@@ -23,6 +24,14 @@ def test_the_stored_runs_are_plausible() -> None:
         assert len(run.losses) == len(run.bleus) == run.recipe.steps / runs.EVERY
         assert all(0 <= score <= 100 for score in (run.bleu, *run.bleus)) and run.seconds > 0
         assert abs(run.bleu - max(run.bleus)) < 15  # test and validation pairs are of one kind
+
+
+def test_what_the_source_saves_is_small_for_a_model_that_never_learnt_to_look() -> None:
+    model = runs.new_model(seed=1)
+    assert abs(runs.source_saves(model)) < 0.1  # untrained
+    asked = [run for run in runs.stored()["pairs"] if run.source_saves is not None]
+    assert {run.recipe.start for run in asked} == {runs.NOTHING, "next token", "mending"}
+    assert all(run.source_saves > 0 for run in asked)
 
 
 def test_bleus_are_sorted_by_pairs_and_hold_a_score_for_each_seed() -> None:
@@ -64,6 +73,7 @@ def test_a_run_follows_its_recipe(monkeypatch) -> None:
     recipe = runs.Recipe(pairs=64, start=runs.NOTHING, steps=20)
     first, again = runs.make(recipe), runs.make(recipe)
     assert (first.losses, first.bleus) == (again.losses, again.bleus) and len(first.losses) == 2
+    assert first.source_saves == again.source_saves
     assert runs.make(runs.Recipe(pairs=64, start=runs.NOTHING, steps=20, joint=True)).losses != first.losses
 
 

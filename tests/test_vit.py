@@ -10,10 +10,10 @@ from torch import nn
 
 from course_lib.patches import unfold_patches
 from course_lib.recorder import record_attention
-from course_lib.vit import POOLINGS, POSITIONS, ViT, ViTConfig, check_labels, resized
+from course_lib.vit import NAMED, POOLINGS, POSITIONS, ViT, ViTConfig, check_labels, resized
 
 CONFIG = ViTConfig(classes=5, image_size=12, patch_size=4, channels=3, d_model=24, heads=2, layers=2)
-FORMS = [{"pooling": pooling} for pooling in POOLINGS] + [{"positions": positions} for positions in POSITIONS]
+FORMS = [{field: name} for field, known in NAMED.items() for name in known]
 
 
 def model_of(device="cpu", **changes):
@@ -78,7 +78,9 @@ def test_parameter_count(form):
     pooling, positions = form.get("pooling", "class token"), form.get("positions", "learned")
     own = int(pooling == "class token")
     block = 12 * d * d + 9 * d + 4 * d  # matrices, biases, two norms
-    expected = (3 * 4 * 4 + 1) * d + own * d + 2 * block + 2 * d
+    convolutions = (3 * 9 + 1) * d // 2 + (d // 2 * 9 + 1) * d
+    expected = convolutions if "convolutions" in form.values() else (3 * 4 * 4 + 1) * d
+    expected += own * d + 2 * block + 2 * d
     expected += (patches + own) * d if positions == "learned" else 0
     expected += ((patches * d if pooling == "flatten" else d) + 1) * classes
     assert sum(p.numel() for p in model_of(**form).parameters()) == expected
@@ -183,6 +185,8 @@ def test_the_config_is_frozen():
     [
         ({"patch_size": 5}, "patch_size=5 does not divide image_size=12"),
         ({"heads": 7}, "heads=7 .*d_model=24"),
+        ({"tokenizer": "words"}, "tokenizer='words' .*convolutions.*patches"),
+        ({"tokenizer": "convolutions", "patch_size": 6}, "patch_size=6 is not 2, 4, 8, …"),
         ({"positions": "rotary"}, "positions='rotary' .*learned.*none.*sinusoidal 2d"),
         ({"pooling": "median"}, "pooling='median' .*class token.*flatten.*max.*mean"),
         ({"positions": "sinusoidal 2d", "d_model": 18}, "4 does not divide d_model=18"),

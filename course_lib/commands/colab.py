@@ -21,21 +21,29 @@ ON_GITHUB = re.compile(
 )
 
 SETUP = """\
-# Fetches the course where it is not installed, as on Colab; elsewhere does nothing. The course asks only for
-# lower bounds that Colab meets, so pip changes no package that this kernel has already loaded.
+# @title Set-up: fetches the course where it is not installed, as on Colab, and says what it runs on
+# The course asks only for lower bounds that Colab meets: pip changes no package that this kernel has loaded.
 import os
 from importlib.util import find_spec
 
 if not find_spec("course_lib"):
     github = os.environ.get("COURSE_ARCHIVE", "https://github.com")
-    %pip install -q {github}/OWNER/NAME/archive/BRANCH.zip"""
+    %pip install -q {github}/OWNER/NAME/archive/BRANCH.zip
+
+from course_lib.commands.doctor import device
+
+print(device())"""
 SETUP_WITHOUT = """\
-# Does nothing where the course is installed. To let this cell fetch it on Colab, run once in the repository:
+# @title Set-up: says what the course runs on. To let it fetch the course on Colab, run in the repository:
 # python -m course_lib colab --repo owner/name
 from importlib.util import find_spec
 
 if not find_spec("course_lib"):
-    raise ModuleNotFoundError("course_lib is missing: open the notebooks with `python -m course_lib lab`")"""
+    raise ModuleNotFoundError("course_lib is missing: open the notebooks with `python -m course_lib lab`")
+
+from course_lib.commands.doctor import device
+
+print(device())"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -115,6 +123,9 @@ def stamped(text: str, name: str, repo: str | None, branch: str) -> str:
     prose = "\n".join(lines).lstrip("\n")
     first["source"] = _lines(f"{badge(repo, branch, name)}\n\n{prose}" if repo else prose)
     code["source"] = _lines(setup_cell(repo, branch))
+    code["metadata"].pop("cellView", None)
+    if repo:
+        code["metadata"]["cellView"] = "form"  # Colab folds the cell to its title
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 

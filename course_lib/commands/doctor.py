@@ -148,6 +148,16 @@ def graphics() -> Iterator[Finding]:
         yield Finding(f"no CUDA device: the course runs on the CPU, {os.cpu_count()} cores")
 
 
+def device() -> str:
+    """The line with which a notebook begins: what tensors can be computed on, and how to get a GPU."""
+    import torch
+
+    if torch.cuda.is_available():
+        return f"≈ device: {torch.cuda.get_device_name()} (GPU)"
+    lent = "; Colab lends a GPU: Runtime → Change runtime type" if on_colab() else ""
+    return f"≈ device: CPU, {os.cpu_count()} cores{lent}"
+
+
 def comparisons() -> Iterator[Finding]:
     """d2l, which only comparisons need."""
     if importlib.util.find_spec("d2l"):

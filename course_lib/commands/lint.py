@@ -12,7 +12,7 @@ from course_lib.commands.stored import KERNEL, WIDGET_VIEW, Notebook
 
 MAX_BYTES = 1_000_000
 MAX_LINES = 15
-MAX_SET_UP_LINES = 8
+MAX_SET_UP_LINES = 12
 MIN_EXERCISES = 4
 
 BANNED = {  # in code: how to find it, and what to do instead

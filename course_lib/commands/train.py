@@ -2,10 +2,14 @@
 
 from contextlib import nullcontext, redirect_stdout
 
-from course_lib.commands import train_gpt, train_settings, train_translation
+from course_lib.commands import train_gpt, train_settings, train_translation, train_vision
 
 HELP = "train a model from the command line, and measure it on held-out data"
-KINDS = {"translation": train_translation, "gpt": train_gpt}  # HELP, add_arguments(parser), run(args)
+KINDS = {  # each with HELP, add_arguments(parser), run(args)
+    "translation": train_translation,
+    "gpt": train_gpt,
+    "vision": train_vision,
+}
 
 
 def add_arguments(parser):

@@ -6,6 +6,7 @@ from course_lib.commands import train_settings
 
 HELP = "a language model that continues texts"
 SAMPLE = 400  # tokens that are written at the end
+WATCHED = 20_000  # tokens of the validation text, for early stopping
 
 
 def add_arguments(kind):
@@ -25,6 +26,7 @@ def add_arguments(kind):
         ("form", str, "gpt-2, or modern: with what has changed since"),
         ("schedule", str, "of the learning rate: linear, cosine, noam or constant"),
         ("weight-decay", float, "of matrices"),
+        ("evaluate-every", int, "steps between two looks at the validation text; the best weights stay"),
     ):
         kind.add_argument(f"--{flag}", type=type, help=f"{about} ({base[flag.replace('-', '_')]})")
     train_settings.add_arguments(kind, **base)
@@ -40,7 +42,9 @@ def run(args) -> int:
     size = sum(p.numel() for p in objective.parameters())
     print(f"{data.name}: {len(ids['train']):,} tokens to train on, {len(ids['validation']):,} for validation")
     print(f"{size:,} parameters, {len(tokens):,} tokens in the vocabulary; checkpoints in {out}")
-    history = train(objective, batches, config, folder=out / "checkpoints", device=args.device)
+    keep = keep_best(objective.model, ids["validation"]) if args.evaluate_every else None
+    places = {"folder": out / "checkpoints", "device": args.device}
+    history = train(objective, batches, config, evaluate=keep, **places)
     if not train_settings.is_main():
         return 0
     print(
@@ -48,6 +52,8 @@ def run(args) -> int:
         f"{history.tokens / history.seconds:,.0f} tokens per second; "
         f"last losses {sum(history.losses[-100:]) / len(history.losses[-100:]):.3f}"
     )
+    if keep:
+        print(f"kept: the weights with a loss of {keep.restore():.4f} on a part of the validation text")
     report(data, objective.model, tokens, ids)
     save_language_model(out / "model", objective.model, tokens)
     print(f"The model is in {out / 'model'}.")
@@ -75,7 +81,8 @@ def prepare(args):
     torch.manual_seed(args.seed)
     model = GPT(GPTConfig(vocab=len(tokens), max_tokens=args.context, **sizes, **forms[args.form]))
     batches = TextBatches(ids["train"], args.context, args.batch, args.seed)
-    settings = {"schedule": args.schedule, "weight_decay": args.weight_decay}
+    same = ("schedule", "weight_decay", "evaluate_every")
+    settings = {name: getattr(args, name) for name in same}
     config = replace(train_settings.train_config(args), **settings)
     return data, tokens, ids, LanguageModelObjective(model), batches, config
 
@@ -91,6 +98,14 @@ def vocabulary(args, text):
     if args.tokens not in kinds:
         raise ValueError(f"tokens={args.tokens!r} is none of bpe, {', '.join(kinds)}")
     return kinds[args.tokens].train([text])
+
+
+def keep_best(model, ids):
+    """Early stopping, by the loss on the beginning of the validation text."""
+    from course_lib.early_stopping import KeepBest
+    from course_lib.language_model import mean_loss
+
+    return KeepBest(model, lambda: mean_loss(model, ids[:WATCHED]))
 
 
 def report(data, model, tokens, ids) -> None:

@@ -2,10 +2,17 @@
 
 import gzip
 import hashlib
+import lzma
 import stat
+import tarfile
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path, PureWindowsPath
+
+MOST_BYTES = (
+    2**26
+)  # of one member of a tar archive, which could otherwise unpack to more than the memory holds
 
 
 class BrokenArchive(ValueError):
@@ -27,12 +34,43 @@ def read_member(archive: Path, member: str) -> bytes:
         try:
             opened = zipfile.ZipFile(file)
             for info in opened.infolist():
-                refuse_unsafe(info)
+                refuse_unsafe(info.filename, stat.S_ISLNK(info.external_attr >> 16))
             return opened.read(member)
         except KeyError:
             raise BrokenArchive(f"the archive holds no member {member!r}") from None
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
             raise BrokenArchive(f"the archive is damaged or cut short ({error})") from error
+
+
+def read_members(archive: Path, members: Mapping[str, str]) -> dict[str, bytes]:
+    """The bytes of some members of a packed tar archive, by name; nothing is unpacked to disk.
+
+    members: the SHA-256 of each. Raises BrokenArchive as `read_member` does, and where one has another.
+    """
+    found = {}
+    with archive.open("rb") as file:
+        try:
+            with tarfile.open(fileobj=file, mode="r|*") as opened:
+                for info in opened:
+                    refuse_unsafe(info.name, link=not (info.isfile() or info.isdir()))
+                    if info.name in members:
+                        found[info.name] = read_checked(opened, info, members[info.name])
+        except (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError) as error:
+            raise BrokenArchive(f"the archive is damaged or cut short ({error})") from error
+    if missing := [name for name in members if name not in found]:
+        raise BrokenArchive(f"the archive holds no member {missing[0]!r}")
+    return found
+
+
+def read_checked(opened: tarfile.TarFile, info: tarfile.TarInfo, sha256: str) -> bytes:
+    """The bytes of a member; raises BrokenArchive where it is too large, or has another SHA-256."""
+    if info.size > MOST_BYTES:
+        raise BrokenArchive(f"the member {info.name!r} has {info.size:,} bytes, more than {MOST_BYTES:,}")
+    content = opened.extractfile(info).read()
+    found = hashlib.sha256(content).hexdigest()
+    if found != sha256:
+        raise BrokenArchive(f"the member {info.name!r} has SHA-256 {found}, not {sha256}")
+    return content
 
 
 def unpacked(path: Path) -> bytes:
@@ -46,11 +84,11 @@ def unpacked(path: Path) -> bytes:
         raise BrokenArchive(f"the gzip file is damaged or cut short ({error})") from error
 
 
-def refuse_unsafe(info: zipfile.ZipInfo) -> None:
+def refuse_unsafe(name: str, link: bool) -> None:
     """Raise BrokenArchive for a member that is a link, or that would leave its folder if it were unpacked."""
-    path = PureWindowsPath(info.filename)  # knows drives, and both kinds of slash
-    if path.drive or path.root or ".." in path.parts or stat.S_ISLNK(info.external_attr >> 16):
-        raise BrokenArchive(f"the member {info.filename!r} of the archive points outside of it")
+    path = PureWindowsPath(name)  # knows drives, and both kinds of slash
+    if path.drive or path.root or ".." in path.parts or link:
+        raise BrokenArchive(f"the member {name!r} of the archive points outside of it")
 
 
 def count_pairs(content: bytes) -> int:

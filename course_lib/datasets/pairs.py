@@ -13,6 +13,12 @@ from course_lib.datasets.splits import Pair, Splits, normalise, split_pairs
 
 _INVISIBLE = dict.fromkeys(map(ord, "\u200b\u00ad\ufeff"))  # zero-width blank, soft hyphen, byte-order mark
 
+NOT_PAIRS = {
+    "text": "a text, and not a set of sentence pairs: use load_text",
+    "images": "a set of images, and not of sentence pairs: use load_images",
+    "labelled": "a set of labelled sentences, and not of sentence pairs: use load_labelled",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationData:
@@ -64,8 +70,8 @@ def load_pairs(name: str) -> list[Pair]:
     Raises as `load_translation` does.
     """
     entry = find_set(name)
-    if not entry.target:
-        raise ValueError(f"{name!r} is a text, and not a set of sentence pairs: use load_text")
+    if entry.kind != "pairs":
+        raise ValueError(f"{name!r} is {NOT_PAIRS[entry.kind]}")
     if entry.parts:
         return [pair for part in _read_parts(entry) for pair in part]
     path = locate(name)

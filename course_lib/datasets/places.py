@@ -6,10 +6,14 @@ had is an error that says what to do.
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 from course_lib.datasets.archives import BrokenArchive
-from course_lib.datasets.sets import DataSet, find_set
+from course_lib.datasets.entry import DataSet
+from course_lib.datasets.sets import find_set
 from course_lib.files import atomic_path, data_folder
 
 DATA_VARIABLE = "COURSE_DATA"
@@ -44,13 +48,12 @@ def find(name: str) -> Path | None:
 
 
 def find_file(entry: DataSet) -> Path | None:
-    """`find` for one file, as it is or with gzip."""
+    """`find` for one file, in any of the forms that it may have."""
     if not entry.file:
-        return data_folder()
+        return sklearn_digits() if entry.kind == "images" else data_folder()
     given = os.environ.get(DATA_VARIABLE)
     folders = [Path(given), cache_folder()] if given else [cache_folder()]
-    forms = [entry.file, f"{entry.file}.gz"] if entry.text_sha256 else [entry.file]
-    paths = (folder / form for folder in folders for form in forms)
+    paths = (folder / form for folder in folders for form in entry.forms)
     return next((path for path in paths if path.is_file()), None)
 
 
@@ -73,14 +76,26 @@ def locate_file(entry: DataSet) -> Path:
         path = cache_folder() / entry.file
         download(entry, path)
     elif entry.file:
-        try:
+        with naming(entry, path):
             entry.check(path)
-        except BrokenArchive as error:
-            raise BrokenArchive(
-                f"{path} is not the data set {entry.name!r}: {error}. "
-                "Replace this file, or delete it to have the set downloaded."
-            ) from error
     return path
+
+
+@contextmanager
+def naming(entry: DataSet, path: Path) -> Iterator[None]:
+    """Within the block, a BrokenArchive says which file of which set it is about, and what to do."""
+    try:
+        yield
+    except BrokenArchive as error:
+        raise BrokenArchive(
+            f"{path} is not the data set {entry.name!r}: {error}. "
+            "Replace this file, or delete it to have the set downloaded."
+        ) from error
+
+
+def sklearn_digits() -> Path:
+    """The file of scikit-learn that holds the digits; scikit-learn itself is not imported."""
+    return Path(find_spec("sklearn").origin).parent / "datasets" / "data" / "digits.csv.gz"
 
 
 def download(entry: DataSet, path: Path) -> None:

@@ -1,71 +1,8 @@
 """The data sets by name; a new set is one more entry of `_ENTRIES`."""
 
-import hashlib
-import logging
-from dataclasses import dataclass
-from pathlib import Path
-
-from course_lib.datasets.archives import BrokenArchive, count_pairs, read_member, sha256_of, unpacked
-
-_log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DataSet:
-    """One data set: what it is, where its file lies, and how the file is recognised.
-
-    file: path below $COURSE_DATA and below the cache; empty for a set that is part of the course.
-    sha256: of the file, where its publisher's copy is one fixed file.
-    text_sha256: of a text that may also be there with gzip, as file.gz.
-    member, member_sha256, pairs: the text inside the archive, its SHA-256, and how many pairs it holds.
-    parts: the files of a set that has several, `file` being their folder; for training, validation and test,
-    and of pairs first the source and then the target of each, one sentence a line.
-    """
-
-    name: str
-    about: str
-    licence: str
-    source: str
-    target: str = ""
-    file: str = ""
-    urls: tuple[str, ...] = ()
-    sha256: str = ""
-    text_sha256: str = ""
-    member: str = ""
-    member_sha256: str = ""
-    pairs: int = 0
-    parts: tuple["DataSet", ...] = ()
-
-    def check(self, path: Path) -> str:
-        """Say how the file at `path` was recognised; raises BrokenArchive where it was not.
-
-        Where the publisher's file has no known SHA-256, a text with exactly the known number of well-formed
-        pairs is accepted as well; this is logged as a warning.
-        """
-        if self.parts:
-            for part in self.parts:
-                plain = path / Path(part.file).name
-                part.check(plain if plain.exists() or part.sha256 else Path(f"{plain}.gz"))
-            return f"SHA-256 of each of its {len(self.parts)} files"
-        if self.sha256:
-            found = sha256_of(path)
-            if found != self.sha256:
-                raise BrokenArchive(f"the file has SHA-256 {found}, not {self.sha256}")
-            return "SHA-256 of the file"
-        if self.text_sha256:
-            found = hashlib.sha256(unpacked(path)).hexdigest()
-            if found != self.text_sha256:
-                raise BrokenArchive(f"the text has SHA-256 {found}, not {self.text_sha256}")
-            return "SHA-256 of the text"
-        content = read_member(path, self.member)
-        if hashlib.sha256(content).hexdigest() == self.member_sha256:
-            return f"SHA-256 of {self.member}"
-        found_pairs = count_pairs(content)
-        if found_pairs != self.pairs:
-            raise BrokenArchive(f"{self.member} holds {found_pairs:,} pairs, not {self.pairs:,}")
-        how = f"{self.pairs:,} well-formed pairs, though {self.member} has not the known SHA-256"
-        _log.warning("%s was accepted by its %s", path, how)
-        return how
+from course_lib.datasets.entry import DataSet
+from course_lib.datasets.image_sets import IMAGE_SETS
+from course_lib.datasets.labelled_sets import LABELLED_SETS
 
 
 def _multi30k(file: str = "", sha256: str = "") -> DataSet:
@@ -187,6 +124,8 @@ _ENTRIES = (
             _wikitext("test", "d790b833ef8cf03a90db7bf1271b7520b83c45ce07ba3c1a9699df81e239eca0"),
         ),
     ),
+    *IMAGE_SETS,
+    *LABELLED_SETS,
 )
 
 

@@ -35,9 +35,10 @@ def load_text(name: str = EMBEDDED) -> TextData:
     entry = find_set(name)
     if name == EMBEDDED:
         return english(name)
-    if entry.target:
-        texts = [EMBEDDED, *(other for other, entry in catalogue().items() if not entry.target)]
-        raise ValueError(f"{name!r} is a set of sentence pairs, and not a text; texts: {', '.join(texts)}")
+    if entry.kind != "text":
+        texts = [EMBEDDED, *(other for other, entry in catalogue().items() if entry.kind == "text")]
+        what = {"pairs": "sentence pairs", "labelled": "labelled sentences"}.get(entry.kind, entry.kind)
+        raise ValueError(f"{name!r} is a set of {what}, and not a text; texts: {', '.join(texts)}")
     files = [unpacked(locate_file(part)).decode("utf-8") for part in entry.parts or (entry,)]
     train, validation, test = divided(files[0], DIVIDED[name]) if len(files) == 1 else files
     return TextData(name=name, train=train, validation=validation, test=test)

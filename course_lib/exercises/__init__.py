@@ -7,12 +7,15 @@ from typing import Any
 
 from course_lib.exercises.checking import Verdict, judge
 from course_lib.exercises.exercise import Exercise, Mistake
+from course_lib.exercises.record import page, remember
 
-__all__ = ["Exercise", "Mistake", "Verdict", "catalogue", "check", "judge"]
+__all__ = ["Exercise", "Mistake", "Verdict", "catalogue", "check", "judge", "progress"]
 
 
 def check(exercise_id: str, answer: Any) -> None:
     """Print what became of an answer: passed, not tried yet, or what is wrong with it and why.
+
+    A passed exercise is remembered, for `progress`.
 
     answer: the learner's function, or the value where the exercise asks for one.
     Raises ValueError for an exercise that does not exist.
@@ -21,7 +24,15 @@ def check(exercise_id: str, answer: Any) -> None:
     exercises = _of_chapter(f"ch{number}") if f"ch{number}" in _chapters() else catalogue()
     if exercise_id not in exercises:
         raise ValueError(f"there is no exercise {exercise_id!r}; there are {', '.join(exercises)}")
-    print(judge(exercises[exercise_id], answer).text)
+    verdict = judge(exercises[exercise_id], answer)
+    print(verdict.text)
+    if verdict.state == "passed":
+        remember(exercise_id)
+
+
+def progress() -> None:
+    """Print which exercises are passed, chapter by chapter, and where this is remembered (see `record`)."""
+    print(page(catalogue()))
 
 
 def catalogue() -> dict[str, Exercise]:

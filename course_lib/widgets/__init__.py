@@ -5,12 +5,18 @@ Each is an `Explorer`: a few controls, one picture, one line of text. `projector
 
 from course_lib.widgets.anatomy import anatomy_explorer
 from course_lib.widgets.bleu_bench import bleu_explorer
+from course_lib.widgets.class_attention import class_attention_explorer
+from course_lib.widgets.classification import classification_explorer
+from course_lib.widgets.confusion import confusion_explorer
+from course_lib.widgets.diffusion import diffusion_explorer
 from course_lib.widgets.explorer import Explorer, projector
 from course_lib.widgets.heads import heads_explorer
 from course_lib.widgets.logit_lens import logit_lens_explorer
 from course_lib.widgets.lookup import lookup_explorer
 from course_lib.widgets.masks import mask_explorer
 from course_lib.widgets.norms import norm_explorer
+from course_lib.widgets.patches import patch_explorer
+from course_lib.widgets.pixels import pixel_attention_explorer
 from course_lib.widgets.plotted_loss import plotted_loss_explorer
 from course_lib.widgets.positions import positions_explorer
 from course_lib.widgets.sampler import sampler_explorer
@@ -28,11 +34,17 @@ __all__ = [
     "bleu_explorer",
     "block_explorer",
     "bmm_explorer",
+    "classification_explorer",
+    "class_attention_explorer",
+    "confusion_explorer",
+    "diffusion_explorer",
     "heads_explorer",
     "logit_lens_explorer",
     "lookup_explorer",
     "mask_explorer",
     "norm_explorer",
+    "patch_explorer",
+    "pixel_attention_explorer",
     "plotted_loss_explorer",
     "positions_explorer",
     "projector",

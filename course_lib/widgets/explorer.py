@@ -1,26 +1,30 @@
 """What all widgets are made of: controls that redraw one picture and one line of text."""
 
 import html
-import io
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import ipywidgets
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
-from PIL import Image
 
 from course_lib import show
+from course_lib.widgets.canvas import Canvas
 from course_lib.widgets.markup import Markup
 
 # Colab answers from far away: there a slider speaks when it is let go, not at every step.
 LIVE = "google.colab" not in sys.modules
 SHARPNESS = 1.5  # picture pixels to a browser's pixel: more costs time at each redraw
 PROJECTED = 1.5  # how much larger a picture is for the projector
-LABELS = "<style>.course-projected, .course-projected * { font-size: 24px }</style>"
+# A slider's label grows with its letters: without more room, nothing of the slider itself would be left.
+LABELS = """<style>
+.course-projected { --jp-widgets-inline-width: 32rem; --jp-widgets-inline-height: 42px;
+  --jp-widgets-inline-label-width: 9rem; --jp-widgets-font-size: 24px; }
+.course-projected, .course-projected * { font-size: 24px; }
+.course-projected .widget-readout { min-width: 5rem; }
+</style>"""
 
 _projecting = False
 
@@ -32,33 +36,9 @@ def projector(on: bool = True) -> None:
     show.style(projector=on)
 
 
-class Canvas:
-    """Turns a figure into PNGs: what stands still is drawn once, the animated artists each time."""
-
-    def __init__(self, figure: Figure):
-        self.agg = FigureCanvasAgg(figure)
-        self.still = None
-
-    def png(self) -> bytes:
-        """The figure as it is now, on white; `Figure.savefig` takes three times as long."""
-        with show.any_script():
-            self.draw()
-        size = self.agg.get_width_height(physical=True)
-        buffer = io.BytesIO()
-        picture = Image.frombuffer("RGBA", size, self.agg.buffer_rgba(), "raw", "RGBA", 0, 1)
-        picture.save(buffer, format="png", compress_level=1)
-        return buffer.getvalue()
-
-    def draw(self) -> None:
-        """Bring the figure's pixels up to date."""
-        moving = self.agg.figure.findobj(lambda artist: artist.get_animated())
-        moving.sort(key=lambda artist: artist.zorder)
-        if self.still is None or not moving:
-            self.agg.draw()
-            self.still = self.agg.copy_from_bbox(self.agg.figure.bbox)
-        self.agg.restore_region(self.still)
-        for artist in moving:
-            self.agg.figure.draw_artist(artist)
+def projecting() -> bool:
+    """Whether widgets that are built now are made for the projector."""
+    return _projecting
 
 
 class Explorer:
@@ -110,6 +90,8 @@ class Explorer:
         self.shown = values
 
     def _panel(self) -> ipywidgets.Box:
+        for control in self.controls.values():
+            control.layout.max_width = "100%"  # of a telephone
         row = ipywidgets.Box(list(self.controls.values()), layout={"flex_flow": "row wrap"})
         if not _projecting:
             return row

@@ -19,6 +19,7 @@ from course_lib.widgets.small_world import QUESTIONS
 from course_lib.widgets.token_map import Names, name
 
 COLUMNS = 8  # tokens that are shown at once
+PITCH = 106 / 144  # inches from one to the next: whole pixels, so a token that moves on is copied, not drawn
 LETTERS = 7  # of a token in a cell
 DEEPEST = 8  # rows: of a model with more blocks, the last ones
 SHOWN = ("best token", "token of the last row")
@@ -82,7 +83,7 @@ class Grid:
         for y, row in enumerate(self.cells):
             for x, cell in enumerate(row):
                 text = texts[y][x] if x < columns else ""
-                dark = x < columns and probabilities[y, x] > 0.7  # as in `heatmap`
+                dark = x < columns and probabilities[y, x] > 0.715  # as in `heatmap`
                 cell.set(text=text, color="white" if dark else "black")
         self.frame.set(x=columns - 1, width=1)
         self.names.set(pieces + [""] * (COLUMNS - columns))
@@ -98,7 +99,7 @@ def lens_picture(
 ) -> Callable[..., str]:
     """One row for each depth, one column for each token; the chosen one is the last and has a frame."""
     names = ["embedding", *(f"block {i + 1}" for i in range(layers))][-DEEPEST:]
-    grid = Grid(figure.add_axes((0.14, 0.24, 0.84, 0.68)), names)
+    grid = Grid(figure.add_axes((0.14, 0.24, COLUMNS * PITCH / 7.0, 0.68)), names)
     figure.text(0.56, 0.02, "after this token (white: probability 0, dark: 1)", ha="center")
     title = figure.text(0.56, 0.94, "", ha="center", size=rcParams["axes.titlesize"], animated=True)
 

@@ -117,9 +117,10 @@ def numbered_table(axes: Axes, animated: bool = True) -> Callable[[np.ndarray, l
 
     def fill(colours: np.ndarray, numbers: list[list[str]]) -> None:
         image.set_data(colours)
+        dark = colours[..., :3] ** 2.2 @ (0.21, 0.72, 0.07) < 0.18  # as luminance: there white stands out
         for row, column in np.ndindex(TOKENS, TOKENS):
-            dark = colours[row, column, :3] @ (0.3, 0.6, 0.1) < 0.5
-            texts[row][column].set(text=numbers[row][column], color="white" if dark else "black")
+            colour = "white" if dark[row, column] else "black"
+            texts[row][column].set(text=numbers[row][column], color=colour)
 
     return fill
 

@@ -18,7 +18,7 @@ from course_lib.bleu import held_out_scores
 from course_lib.datasets import load_translation
 from course_lib.gpt import GPT, GPTConfig
 from course_lib.prefix_translation import LabelledObjective, Pair, PairTexts, translate
-from course_lib.pretraining import UnlabelledTexts
+from course_lib.pretraining import CAUSAL, UnlabelledTexts
 from course_lib.schedules import TrainConfig
 from course_lib.tokens import Tokens
 from course_lib.training import train
@@ -51,7 +51,9 @@ class Run:
     """What came of a recipe. bleu: on the test pairs, 0 to 100, of the state with the best validation BLEU.
 
     losses: of a token of the validation targets, each 100 steps. bleus: on the validation pairs, at the same
-    steps. seconds: of processor time, for the fine-tuning and its evaluations.
+    steps. seconds: of processor time, for the fine-tuning and its evaluations. source_saves: by how much the
+    loss of a token of the validation targets is lower after its own source than after that of another pair,
+    in the state that was kept; None in runs that were stored before this was asked.
     """
 
     recipe: Recipe
@@ -59,6 +61,7 @@ class Run:
     losses: tuple[float, ...]
     bleus: tuple[float, ...]
     seconds: float
+    source_saves: float | None = None
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ def pretrained(task: str, seed: int, steps: int = PRETRAINING) -> tuple[dict[str
     model, before = new_model(seed), time.process_time()
     if task != NOTHING:
         texts = UnlabelledTexts(material().unlabelled, material().tokens, BATCH, task, seed)
-        objective = LabelledObjective(model, causal=task == "next token")
+        objective = LabelledObjective(model, causal=task in CAUSAL)
         train(objective, texts, plan(steps, seed), device="cpu", progress=False)
     return model.state_dict(), time.process_time() - before
 
@@ -127,16 +130,23 @@ def make(recipe: Recipe) -> Run:
     train(LabelledObjective(model), texts, config, evaluate=evaluate, device="cpu", progress=False)
     seconds = round(time.process_time() - before, 1)
     model.load_state_dict(best)
-    curves = {"losses": tuple(losses), "bleus": tuple(bleus)}
+    curves = {"losses": tuple(losses), "bleus": tuple(bleus), "source_saves": source_saves(model)}
     return Run(recipe=recipe, bleu=bleu(model, data.test), seconds=seconds, **curves)
 
 
 @torch.inference_mode()
-def validation_loss(model: GPT) -> float:
-    """Mean loss of a target token on the validation pairs, to three digits."""
-    texts = PairTexts(material().validation, material().tokens, HELD_OUT)
+def validation_loss(model: GPT, pairs: list[Pair] | None = None) -> float:
+    """Mean loss of a target token on the validation pairs, or on others, to three digits."""
+    texts = PairTexts(pairs or material().validation, material().tokens, HELD_OUT)
     loss, count = LabelledObjective(model)(*texts.collate(range(len(texts.ids))))
     return round((loss / count).item(), 3)
+
+
+def source_saves(model: GPT) -> float:
+    """By how much the loss of a target token is lower after its own source than after another one."""
+    pairs = material().validation
+    mixed = [(source, target) for (source, _), (_, target) in zip(pairs, pairs[1:] + pairs[:1], strict=True)]
+    return round(validation_loss(model, mixed) - validation_loss(model), 3)
 
 
 def bleu(model: GPT, pairs: list[Pair]) -> float:

@@ -156,7 +156,7 @@ class Hypotheses:
 
     def __init__(self, axes: Axes):
         axes.set(xlim=(0, 1.25), ylim=(WIDEST - 0.5, -0.5), xticks=(0, 0.5, 1), yticks=range(WIDEST))
-        axes.set(title="hypotheses, by token", xlabel="mean probability", yticklabels=range(1, WIDEST + 1))
+        axes.set(title="hypotheses", xlabel="mean probability", yticklabels=range(1, WIDEST + 1))
         axes.grid(axis="y", visible=False)
         self.move = numbered_bars(axes.barh(range(WIDEST), [0.0] * WIDEST, color=PALETTE[2]))
 

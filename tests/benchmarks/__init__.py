@@ -11,6 +11,7 @@ training.py, decoding.py, language.py, layer.py, tools.py: the measurements
 lecture_systems.py, systems.py: the lectures' systems beside ours, all of one size
 rows.py        the rows of the table by name
 redraws.py     the widgets, which have a file of their own
+digits_vit.py  no measurement: makes the small image classifier that ships with the widgets
 
 Started by `python -m course_lib bench`.
 """

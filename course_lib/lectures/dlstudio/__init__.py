@@ -1,4 +1,4 @@
-"""DLStudio's two translation Transformers, rebuilt, with a switch for each of their oddities.
+"""DLStudio's translation Transformers and its vision Transformer, with a switch for each of their oddities.
 
 oddities.py       the switches of the model, and the lecture's settings of them
 attention.py      attention with the oddities
@@ -8,6 +8,7 @@ transformer.py    Master Encoder, Master Decoder, TransformerFG, TransformerPreL
 words.py          sentences as ids
 procedure.py      training and evaluation, and their switches
 demonstration.py  the lecture's twenty translations, with held-out ones beside them
+pixels.py         attention between pixels, of the diffusion module
 
 Source: DLStudio 2.4.3 (A. C. Kak), which the lecture's results were made with; Kak slides 32-82.
 """
@@ -27,6 +28,7 @@ from course_lib.lectures.dlstudio.demonstration import (
 )
 from course_lib.lectures.dlstudio.embeddings import EmbeddingsGenerator
 from course_lib.lectures.dlstudio.oddities import Oddities
+from course_lib.lectures.dlstudio.pixels import AttentionBlock, as_pixel_attention, part_by_part
 from course_lib.lectures.dlstudio.procedure import Procedure, evaluation, loss_of, training, translate
 from course_lib.lectures.dlstudio.transformer import (
     MasterDecoder,
@@ -34,11 +36,18 @@ from course_lib.lectures.dlstudio.transformer import (
     TransformerFG,
     TransformerPreLN,
 )
+from course_lib.lectures.dlstudio.vision import (
+    VisionConfig,
+    VisionOddities,
+    VisTransformer,
+    scrambled_patches,
+)
 from course_lib.lectures.dlstudio.words import EOS, SOS, Vocabulary, real_words
 
 __all__ = [
     "EOS",
     "SOS",
+    "AttentionBlock",
     "BasicDecoder",
     "BasicEncoder",
     "Corpus",
@@ -54,14 +63,20 @@ __all__ = [
     "TransformerFG",
     "TransformerPreLN",
     "Translation",
+    "VisTransformer",
+    "VisionConfig",
+    "VisionOddities",
     "Vocabulary",
+    "as_pixel_attention",
     "corpus_of",
     "demonstrate",
     "evaluation",
     "loss_of",
     "odd_attention",
+    "part_by_part",
     "real_words",
     "score",
+    "scrambled_patches",
     "small_model",
     "training",
     "translate",

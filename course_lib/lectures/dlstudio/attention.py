@@ -44,12 +44,13 @@ class HeadLinears(nn.Module):
     have `tokens` tokens then. sliced: head h sees slice h of the vectors, otherwise all of them.
     """
 
-    def __init__(self, d_model: int, heads: int, tokens: int, flat: bool, sliced: bool):
+    def __init__(self, d_model: int, heads: int, tokens: int, flat: bool, sliced: bool, bias: bool = True):
         super().__init__()
         self.flat, self.sliced = flat, sliced
         length, d_head = tokens if flat else 1, d_model // heads
         width = d_head if sliced else d_model
-        self.linears = nn.ModuleList(nn.Linear(length * width, length * d_head) for _ in range(heads))
+        sizes = (length * width, length * d_head, bias)
+        self.linears = nn.ModuleList(nn.Linear(*sizes) for _ in range(heads))
 
     def forward(self, x: Float[Tensor, "batch tokens d_model"]) -> Float[Tensor, "batch heads tokens d_head"]:
         heads = len(self.linears)
@@ -63,14 +64,16 @@ class HeadLinears(nn.Module):
 class OddAttention(nn.Module):
     """Several heads side by side; self-attention is `attend(x, x)`, cross-attention `attend(x, memory)`.
 
-    flat: as in `HeadLinears`.
+    flat, bias: as in `HeadLinears`.
     Source: Kak slides 35 and 50.
     """
 
-    def __init__(self, d_model: int, heads: int, tokens: int, flat: bool, oddities: Oddities):
+    def __init__(
+        self, d_model: int, heads: int, tokens: int, flat: bool, oddities: Oddities, bias: bool = True
+    ):
         super().__init__()
         self.oddities = oddities
-        sizes = (d_model, heads, tokens, flat, oddities.sliced_heads)
+        sizes = (d_model, heads, tokens, flat, oddities.sliced_heads, bias)
         self.w_q, self.w_k, self.w_v = (HeadLinears(*sizes) for _ in range(3))
         self.w_o = nn.Identity() if oddities.no_output_projection else nn.Linear(d_model, d_model)
 

@@ -19,6 +19,7 @@ class DLStudioConfig:
 
     tokens: of every sentence, SOS, EOS and padding included (the lecture's max_seq_length).
     dropout: probability, in force where it is not switched off as an oddity.
+    head_bias: whether the Linears of the heads have a bias; those of the vision Transformer have none.
     Raises ValueError where `heads` does not divide `d_model`.
     Source: Kak slides 77-79.
     """
@@ -31,6 +32,7 @@ class DLStudioConfig:
     decoder_layers: int = 4
     tokens: int = 10
     dropout: float = 0.1
+    head_bias: bool = True
 
     def __post_init__(self) -> None:
         if self.d_model % self.heads:
@@ -123,7 +125,7 @@ def keep_first(x: Sequence, visible: int, dim: int) -> Sequence:
 
 
 def attention_layer(config: DLStudioConfig, oddities: Oddities, flat: bool) -> OddAttention:
-    return OddAttention(config.d_model, config.heads, config.tokens, flat, oddities)
+    return OddAttention(config.d_model, config.heads, config.tokens, flat, oddities, config.head_bias)
 
 
 def feed_forward_layer(config: DLStudioConfig, oddities: Oddities) -> FeedForward | FlatFeedForward:

@@ -7,17 +7,36 @@ FLAT = ("flat_self_attention", "flat_cross_attention", "flat_feed_forward")
 """The layers that may read a whole sentence as one long vector."""
 
 
-def oddity(row: int, does: str) -> Any:
+def oddity(row: int | str, does: str) -> Any:
     """A switch, off by default.
 
     row: what belongs together has the same number; 5 is not there, for the positions are as they should be.
+    Those of the vision Transformer are V1 to V3.
     does: what the oddity does to the model.
     """
     return field(default=False, metadata={"row": row, "does": does})
 
 
+@dataclass(frozen=True)
+class Switches:
+    """What the oddities of all systems share."""
+
+    def without(self, *names: str) -> "Switches":
+        """These oddities mended, the others kept; ValueError for a name that is none."""
+        known = [one.name for one in fields(self)]
+        for name in names:
+            if name not in known:
+                raise ValueError(f"{name!r} is none of the {len(known)} oddities {known}")
+        return replace(self, **dict.fromkeys(names, False))
+
+    @classmethod
+    def descriptions(cls) -> dict[str, tuple[int | str, str]]:
+        """Each oddity's row in the course's list, and what it does."""
+        return {one.name: (one.metadata["row"], one.metadata["does"]) for one in fields(cls)}
+
+
 @dataclass(frozen=True, kw_only=True)
-class Oddities:
+class Oddities(Switches):
     """The switches. With all of them off the model is the Transformer of the paper.
 
     `Oddities.lecture()` is the model behind the lecture's results, `without` mends it piece by piece, and
@@ -108,16 +127,3 @@ class Oddities:
     def later(cls, masking: bool = False) -> "Oddities":
         """`TransformerFG` of DLStudio 2.5.2, from the month of the lecture: nothing is flattened."""
         return cls.lecture(masking).without(*FLAT)
-
-    def without(self, *names: str) -> "Oddities":
-        """These oddities mended, the others kept; ValueError for a name that is none."""
-        known = [one.name for one in fields(self)]
-        for name in names:
-            if name not in known:
-                raise ValueError(f"{name!r} is none of the {len(known)} oddities {known}")
-        return replace(self, **dict.fromkeys(names, False))
-
-    @classmethod
-    def descriptions(cls) -> dict[str, tuple[int, str]]:
-        """Each oddity's row in the course's list, and what it does."""
-        return {one.name: (one.metadata["row"], one.metadata["does"]) for one in fields(cls)}

@@ -1,0 +1,7 @@
+"""Exercises of 09_encoder_classification."""
+
+from course_lib.exercises.ch09.costs import HEAD_SIZE
+from course_lib.exercises.ch09.pooling import MAX, MEAN
+from course_lib.exercises.ch09.reading import CLASS_TOKEN, FLATTEN, LAST
+
+EXERCISES = (MEAN, MAX, CLASS_TOKEN, LAST, FLATTEN, HEAD_SIZE)

@@ -1,0 +1,162 @@
+"""A sentence, its classes, and what the head reads of each word."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import ipywidgets
+import torch
+from jaxtyping import Float
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from course_lib.classifier import TextClassifier
+from course_lib.recorder import record_attention
+from course_lib.show import PALETTE
+from course_lib.tokens import CLS, UNK, Tokens
+from course_lib.widgets.explorer import Explorer, numbered_bars, set_most, slider
+from course_lib.widgets.reading import prompt_controls
+from course_lib.widgets.small_critic import HEADS, SENTENCES, material, small_critic
+from course_lib.widgets.token_map import Names
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A sentence as a classifier reads it.
+
+    pieces: its tokens, the class token first where there is one. unknown: how many the vocabulary lacks.
+    maps: the attention of the first token, for each layer and head; wins: of how many features each token has
+    the largest value.
+    """
+
+    pieces: list[str]
+    unknown: int
+    probabilities: Float[Tensor, " classes"]
+    maps: Float[Tensor, "layers heads tokens"]
+    wins: Float[Tensor, " tokens"]
+
+
+@torch.inference_mode()
+def judge(model: TextClassifier, tokens: Tokens, sentence: str) -> Judged:
+    """Read a sentence once, and keep everything.
+
+    Raises ValueError for an empty sentence, and for one with more tokens than the model takes.
+    """
+    words = tokens.encode(sentence)
+    before = [CLS] if model.pooling == "class token" else []
+    room = model.encoder.config.max_tokens - len(before)
+    if not words:
+        raise ValueError("The sentence is empty: there is nothing to classify.")
+    if len(words) > room:
+        raise ValueError(f"The sentence has {len(words)} tokens, and there is room for {room}.")
+    ids, read = (torch.tensor([row], device=model.head.weight.device) for row in (words, before + words))
+    with record_attention(model) as maps:
+        probabilities = model(ids)[0].float().softmax(dim=-1).cpu()
+        states = model.encoder.states(read)[0]
+    layers = [maps[f"encoder.blocks.{i}.attention"][0][0, :, 0].float().cpu() for i in range(len(maps))]
+    wins = torch.bincount(states.argmax(dim=0).cpu(), minlength=len(states)).float()
+    pieces = [tokens[i] for i in before + words]
+    return Judged(pieces, words.count(UNK), probabilities, torch.stack(layers), wins)
+
+
+def classification_explorer(
+    models: Mapping[str, TextClassifier] | None = None,
+    tokens: Tokens | None = None,
+    sentences: Sequence[str] = SENTENCES,
+    classes: Sequence[str] = ("negative", "positive"),
+) -> Explorer:
+    """A sentence, chosen or typed, its classes by the head that is chosen, and what that head reads.
+
+    models: by the name of the head, "class token", "mean" and "max" or two of them; without them, small ones
+    that are trained when they are asked for. Raises ValueError where models come without their vocabulary.
+    """
+    if models is not None and tokens is None:
+        raise ValueError(f"{len(models)} models need their vocabulary: tokens={tokens}")
+    names = [name for name in HEADS if models is None or name in models]
+    words = material()[1] if tokens is None else tokens
+    get = small_critic if models is None else models.__getitem__
+    seen = lru_cache(maxsize=16)(lambda head, sentence: judge(get(head), words, sentence))
+    config = get(names[0]).encoder.config
+    controls = prompt_controls(sentences)
+    controls["prompt"].layout.width = "34em"
+    controls["pooling"] = slider(ipywidgets.Dropdown, "head of the classifier", options=names)
+    controls["layer"] = slider(ipywidgets.IntSlider, "layer", value=1, min=1, max=2)
+    set_most(controls["layer"], config.layers)
+    controls["layer"].value = config.layers
+    heads = ["mean", *range(1, config.heads + 1)]
+    controls["head"] = slider(ipywidgets.SelectionSlider, "attention head", options=heads)
+
+    def only_attention(change: dict) -> None:
+        for name in ("layer", "head"):
+            controls[name].disabled = change["new"] != "class token"
+
+    controls["pooling"].observe(only_attention, names="value")
+    return Explorer(
+        controls,
+        lambda figure: judged_picture(figure, seen, classes, config.max_tokens),
+        "sliders for the layer and the head of the attention, lists of sentences and of classifier heads, "
+        "and a field to type a sentence, above the words with their weights and the probabilities of the "
+        "classes. It answers while the notebook is running.",
+        size=(7.0, 3.6),
+    )
+
+
+def judged_picture(
+    figure: Figure, seen: Callable[[str, str], Judged], classes: Sequence[str], most: int
+) -> Callable[..., str]:
+    """Bars over at most so many words on the left, the probabilities of the classes on the right."""
+    left = figure.add_axes((0.08, 0.34, 0.6, 0.55))
+    left.set(xlim=(0, 1), ylim=(0, 1), xticks=(), yticks=(0, 0.5, 1))
+    left.set_title("what the head reads of each token")
+    right = figure.add_axes((0.8, 0.34, 0.19, 0.55))
+    right.set(xlim=(0, 1.4), ylim=(-0.6, len(classes) - 0.4), xticks=(0, 0.5, 1), yticks=range(len(classes)))
+    right.set_yticklabels(classes)
+    right.set_title("probability")
+    words = left.bar([0.0] * most, [0.0] * most, width=0.01, color=PALETTE[0], animated=True)
+    names = Names(left, below=True)
+    move = numbered_bars(right.barh(range(len(classes)), [0.0] * len(classes), height=0.6, color=PALETTE[1]))
+
+    def draw(shares: Sequence[float], pieces: Sequence[str]) -> None:
+        for i, bar in enumerate(words):
+            there = i < len(shares)
+            bar.set(x=(i + 0.1) / max(len(shares), 1), width=0.8 / max(len(shares), 1))
+            bar.set_height(shares[i] if there else 0.0)
+        if pieces:
+            names.set(pieces)
+        else:
+            names.clear()
+
+    def update(example: str, prompt: str, pooling: str, layer: int, head: int | str) -> str:
+        try:
+            judged = seen(pooling, prompt)
+        except ValueError as error:
+            draw([], [])
+            move([float("nan")] * len(classes))
+            return str(error)
+        shares, how = shares_of(judged, pooling, layer, head)
+        draw(shares.tolist(), judged.pieces)
+        move(judged.probabilities.tolist())
+        best = int(judged.probabilities.argmax())
+        lacks = f" {judged.unknown} of the tokens are not in the vocabulary." if judged.unknown else ""
+        return f"{classes[best]}, with probability {judged.probabilities[best]:.2f}. {how}{lacks}"
+
+    return update
+
+
+def shares_of(
+    judged: Judged, pooling: str, layer: int, head: int | str
+) -> tuple[Float[Tensor, " tokens"], str]:
+    """The share of each token in what the head reads, and a sentence about it."""
+    n = len(judged.pieces)
+    if pooling == "mean":
+        return torch.full((n,), 1 / n), f"The mean takes 1/{n} of each of the {n} tokens."
+    if pooling == "max":
+        best, of = int(judged.wins.argmax()), int(judged.wins.sum())
+        most = f"{judged.pieces[best]} (token {best + 1}) has the largest of {int(judged.wins[best])}"
+        return judged.wins / of, f"The maximum is taken of each of {of} features by itself: {most}."
+    maps = judged.maps[min(layer, len(judged.maps)) - 1]
+    weights = maps.mean(dim=0) if head == "mean" else maps[int(head) - 1]
+    best = int(weights[1:].argmax()) + 1
+    place = f"layer {layer}, {'mean of the heads' if head == 'mean' else f'head {head}'}"
+    looks = f"looks most at {judged.pieces[best]} (token {best + 1}), with weight {weights[best]:.2f} of 1"
+    return weights, f"In {place}, the class token {looks}; at itself with {weights[0]:.2f}."

@@ -1,0 +1,165 @@
+"""What the patch explorer draws: an image with its grid, one token, and the sequence of all tokens."""
+
+import math
+
+import numpy as np
+import torch
+from jaxtyping import UInt8
+from matplotlib import rcParams
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from matplotlib.patches import Rectangle
+from torch import Tensor
+
+Picture = UInt8[Tensor, "channels side side"]
+WHOLE, RESHAPED = CUTS = ("whole patches", "the lecture's reshape")
+CHANNELS = {1: ("grey",), 3: ("red", "green", "blue")}
+WIDE, HIGH = 6.45, 1.1  # inches for the sequence
+
+
+def tokens_across(side: int, patch: int, stride: int) -> int:
+    return (side - patch) // stride + 1
+
+
+def cut_up(
+    picture: Picture, patch: int, stride: int, cut: str
+) -> UInt8[Tensor, "tokens channels patch patch"]:
+    """Each token's numbers: a patch with all its colours, or what the lecture's reshape puts together.
+
+    The lecture's lines leave (channels, rows, columns, patch, patch), which are read on without a permute:
+    then a token is a few neighbouring squares of one colour.
+    """
+    squares = picture.unfold(1, patch, stride).unfold(2, patch, stride)
+    if cut == WHOLE:
+        squares = squares.permute(1, 2, 0, 3, 4)
+    return squares.reshape(-1, len(picture), patch, patch)
+
+
+def squares_of(token: int, tokens: int, channels: int, cut: str) -> list[tuple[int, int]]:
+    """Of each square of numbers in a token, the channel and the number of the place in the image."""
+    if cut == WHOLE:
+        return [(channel, token) for channel in range(channels)]
+    return [divmod(token * channels + i, tokens) for i in range(channels)]
+
+
+def colours(picture: UInt8[Tensor, "channels height width"]) -> UInt8[np.ndarray, "height width 3"]:
+    return picture.expand(3, -1, -1).permute(1, 2, 0).numpy()
+
+
+def empty(axes: Axes) -> Axes:
+    axes.set(xticks=(), yticks=())
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+    return axes
+
+
+def still_image(axes: Axes, **look: object) -> AxesImage:
+    blank = np.full((1, 1, 3), 255, dtype=np.uint8)
+    return axes.imshow(blank, interpolation="nearest", aspect="auto", animated=True, **look)
+
+
+class Frame:
+    """A frame that is seen on any picture: yellow on black."""
+
+    def __init__(self, axes: Axes):
+        look = {"fill": False, "animated": True, "clip_on": False}
+        lines = ({"edgecolor": "black", "linewidth": 5}, {"edgecolor": "#ffe119", "linewidth": 2})
+        self.parts = [Rectangle((0, 0), 0, 0, zorder=5, **look, **line) for line in lines]
+        for part in self.parts:
+            axes.add_patch(part)
+
+    def move(self, x: float | int, y: float | int, side: float | int) -> None:
+        for part in self.parts:
+            part.set(x=x, y=y, width=side, height=side)
+
+
+class Gridded:
+    """The image, lines where its patches begin, and frames around the squares of one token."""
+
+    def __init__(self, figure: Figure):
+        axes = empty(figure.add_axes((0.01, 0.37, 0.35, 0.557)))
+        axes.set_title("the image and its grid")
+        self.image = still_image(axes, extent=(0, 1, 1, 0))
+        self.grid = LineCollection([], colors="white", animated=True)
+        axes.add_collection(self.grid)
+        self.frames = [Frame(axes) for _ in range(3)]
+
+    def draw(self, picture: Picture, patch: int, stride: int, places: list[tuple[int, int]]) -> None:
+        side = picture.shape[1]
+        self.image.set_data(colours(picture))
+        begins = [at / side for at in range(stride, side - patch + 1, stride)]
+        self.grid.set_segments([[(0, y), (1, y)] for y in begins] + [[(x, 0), (x, 1)] for x in begins])
+        self.grid.set_linewidth(1.2 if len(begins) < 16 else 0.4)
+        for frame, (row, column) in zip(self.frames, places + places[-1:] * 2, strict=False):
+            frame.move(column * stride / side, row * stride / side, patch / side)
+
+
+class OneToken:
+    """One token: its numbers as a picture, and in the order in which the model gets them."""
+
+    def __init__(self, figure: Figure):
+        axes = empty(figure.add_axes((0.46, 0.63, 0.187, 0.297)))
+        self.picture = still_image(axes)
+        look = {"animated": True, "ha": "center", "va": "bottom", "size": rcParams["axes.titlesize"]}
+        self.title = axes.text(0.5, 1.04, "", transform=axes.transAxes, **look)
+        self.count = figure.text(0.83, 0.78, "", linespacing=1.6, **look | {"va": "center"})
+        below = empty(figure.add_axes((0.46, 0.37, 0.53, 0.16)))
+        self.vector = still_image(below, cmap="gray", vmin=0, vmax=255)
+        self.order = below.text(0, 1.06, "", transform=below.transAxes, **look | {"ha": "left"})
+        small = {"ha": "right", "va": "center", "size": rcParams["xtick.labelsize"], "animated": True}
+        self.names = [below.text(-0.015, 0, "", transform=below.transAxes, **small) for _ in range(3)]
+
+    def draw(
+        self, token: UInt8[Tensor, "channels patch patch"], which: int, across: int, names: list[str]
+    ) -> None:
+        numbers, tokens = token.numel(), across**2
+        self.picture.set_data(colours(token))
+        self.vector.set_data(token.flatten(1).numpy())
+        self.title.set_text(f"token {which + 1}")
+        self.count.set_text(f"{across} · {across} = {tokens} token{'s' * (tokens > 1)}\nof {numbers} numbers")
+        self.order.set_text("its numbers, 0 black to 255 white")
+        for i, text in enumerate(self.names):
+            there = i < len(names)
+            text.set(text=names[i] if there else "", y=1 - (i + 0.5) / len(names))
+
+
+class Tokens:
+    """All tokens as pictures, in lines like a text, with a frame around one."""
+
+    def __init__(self, figure: Figure):
+        axes = empty(figure.add_axes((0.07, 0.03, WIDE / 7.0, HIGH / 4.4)))
+        axes.set(xlim=(0, WIDE), ylim=(HIGH, 0))
+        axes.set_title("the sequence of tokens, in lines", loc="left")
+        self.image = still_image(axes)
+        axes.set(xlim=(0, WIDE), ylim=(HIGH, 0))
+        self.frame = Frame(axes)
+        small = {"ha": "right", "va": "center", "size": rcParams["xtick.labelsize"], "animated": True}
+        self.numbers = [axes.text(-0.06, 0, "", **small) for _ in range(4)]
+
+    def draw(self, tokens: UInt8[Tensor, "tokens channels patch patch"], which: int) -> None:
+        count, patch = len(tokens), tokens.shape[-1]
+        across = math.isqrt(count)
+        line = min(count, across * round(math.sqrt(WIDE / HIGH)))  # some rows of the grid in a line
+        lines, gap = math.ceil(count / line), max(1, round(patch / 5))
+        cell = min(WIDE / line, HIGH / lines)
+        self.image.set_data(montage(tokens, line, gap))
+        share = patch / (patch + gap)
+        self.image.set_extent((0, line * cell, lines * cell, 0))
+        row, column = divmod(which, line)
+        self.frame.move(column * cell, row * cell, share * cell)
+        for i, text in enumerate(self.numbers):
+            there = i < lines <= len(self.numbers)
+            text.set(text=str(i * line + 1) if there else "", y=(i + share / 2) * cell)
+
+
+def montage(
+    tokens: UInt8[Tensor, "tokens channels patch patch"], line: int, gap: int
+) -> UInt8[np.ndarray, "height width 3"]:
+    """The tokens side by side on white, so many in a line, with a gap to the right of and below each."""
+    count, _, patch, _ = tokens.shape
+    lines = math.ceil(count / line)
+    cells = torch.full((lines * line, 3, patch + gap, patch + gap), 255, dtype=torch.uint8)
+    cells[:count, :, :patch, :patch] = tokens
+    return cells.unflatten(0, (lines, line)).permute(0, 3, 1, 4, 2).flatten(0, 1).flatten(1, 2).numpy()

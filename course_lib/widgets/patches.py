@@ -1,0 +1,195 @@
+"""An image cut into patches: the sequence that a vision Transformer reads in its place."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import ipywidgets
+import numpy as np
+import sklearn
+import torch
+from jaxtyping import UInt8
+from matplotlib.figure import Figure
+from PIL import Image
+from torch import Tensor
+
+from course_lib.widgets.digits import digits
+from course_lib.widgets.explorer import Explorer, set_most, slider
+from course_lib.widgets.patch_picture import (
+    CHANNELS,
+    CUTS,
+    RESHAPED,
+    Gridded,
+    OneToken,
+    Picture,
+    Tokens,
+    cut_up,
+    squares_of,
+    tokens_across,
+)
+
+MOST = 1024  # patches: of more, none could be seen
+LISTED = 16  # numbers that the text can hold
+PHOTOGRAPHS = {
+    "a flower": ("flower.jpg", (180, 60, 520, 400)),
+    "a pagoda": ("china.jpg", (0, 0, 427, 427)),
+}
+
+
+def patch_explorer(pixels: UInt8[Tensor, "images channels height width"] | None = None) -> Explorer:
+    """An image, the size of its patches and their stride, and the tokens that come of it.
+
+    pixels: square images, grey or in colour; without them two photographs and two digits.
+    Raises ValueError for images of another form, and where their side allows no two sizes of patches.
+    Source: Dosovitskiy et al. 2021, section 3.1; Kak slide 98.
+    """
+    pictures = examples() if pixels is None else {f"image {i + 1}": p for i, p in enumerate(check(pixels))}
+    sides = {name: sizes(picture.shape[1]) for name, picture in pictures.items()}
+    first = sides[next(iter(pictures))]
+    patch = first[len(first) // 2]
+    controls = {
+        "image": slider(ipywidgets.Dropdown, "image", options=list(pictures)),
+        "patch": slider(ipywidgets.SelectionSlider, "patch size", options=first, value=patch),
+        "stride": slider(ipywidgets.Dropdown, "stride", options=[patch]),
+        "token": slider(ipywidgets.IntSlider, "token", value=6, min=1, max=6),
+        "cut": slider(ipywidgets.Dropdown, "cut into", options=CUTS),
+    }
+    keep_valid(controls, pictures)
+    return Explorer(
+        controls,
+        lambda figure: patch_picture(figure, pictures),
+        "sliders for the size of the patches and for one of the tokens, lists of images, of strides and of "
+        "ways to cut, above the image with its grid, the chosen token with its numbers, and the sequence of "
+        "all tokens. It answers while the notebook is running.",
+        size=(7.0, 4.4),
+    )
+
+
+@cache
+def examples() -> dict[str, Picture]:
+    """Two photographs of scikit-learn (its datasets/images/README.txt names their authors), two digits."""
+    folder = Path(sklearn.__file__).parent / "datasets" / "images"
+    found = {}
+    for name, (file, box) in PHOTOGRAPHS.items():
+        with Image.open(folder / file) as photograph:
+            small = photograph.crop(box).resize((32, 32), Image.Resampling.LANCZOS)
+        found[name] = torch.from_numpy(np.array(small)).permute(2, 0, 1)
+    test = digits().test
+    for digit in (3, 8):
+        found[f"a digit {digit}"] = test.pixels[test.labels == digit][0]
+    return found
+
+
+def check(
+    pixels: UInt8[Tensor, "images channels height width"],
+) -> UInt8[Tensor, "images channels side side"]:
+    """The same images. Raises ValueError where they are not square, or neither grey nor in colour."""
+    channels, height, width = pixels.shape[1:]
+    if height != width or channels not in CHANNELS:
+        raise ValueError(
+            f"images of {height}×{width} pixels in {channels} channels: take square ones, in 1 channel or 3"
+        )
+    return pixels
+
+
+def sizes(side: int) -> list[int]:
+    """The patches that divide an image of this side, in at most `MOST` parts.
+
+    Raises ValueError where there is no choice.
+    """
+    found = [size for size in range(1, side + 1) if side % size == 0 and (side // size) ** 2 <= MOST]
+    if len(found) < 2:
+        raise ValueError(
+            f"a side of {side} pixels leaves no choice: patches of {found} in at most {MOST} parts"
+        )
+    return found
+
+
+def strides(side: int, patch: int) -> list[int]:
+    """Strides that end at the image's end: the patch's own size first, then those with overlap."""
+    whole = [stride for stride in range(patch, 0, -1) if patch % stride == 0]
+    return [stride for stride in whole if ((side - patch) // stride + 1) ** 2 <= MOST or stride == patch]
+
+
+def keep_valid(controls: dict[str, ipywidgets.Widget], pictures: dict[str, Picture]) -> None:
+    """Let each control offer what the ones before it allow."""
+    image, patch, stride, token, _ = controls.values()
+
+    def side() -> int:
+        return pictures[image.value].shape[1]
+
+    def new_image(change: dict | None = None) -> None:
+        wanted, fitting = patch.value, sizes(side())
+        if list(patch.options) != fitting:
+            patch.options = fitting
+            patch.value = wanted if wanted in fitting else fitting[len(fitting) // 2]
+        new_patch()
+
+    def new_patch(change: dict | None = None) -> None:
+        fitting = strides(side(), patch.value)
+        if list(stride.options) != fitting:
+            stride.options = fitting
+        new_stride()
+
+    def new_stride(change: dict | None = None) -> None:
+        most = tokens_across(side(), patch.value, stride.value) ** 2
+        token.value = min(token.value, most)
+        set_most(token, most)
+
+    for control, adapt in ((image, new_image), (patch, new_patch), (stride, new_stride)):
+        control.observe(adapt, names="value")
+    new_image()
+
+
+def patch_picture(figure: Figure, pictures: dict[str, Picture]) -> Callable[..., str]:
+    """The image and one of its tokens above, the whole sequence below."""
+    grid, one, line = Gridded(figure), OneToken(figure), Tokens(figure)
+
+    def update(image: str, patch: int, stride: int, token: int, cut: str) -> str:
+        picture = pictures[image]
+        channels, side, _ = picture.shape
+        patch = min(patch, side)  # while the image changes, that of the one before may still be there
+        across = tokens_across(side, patch, stride)
+        tokens, which = cut_up(picture, patch, stride, cut), min(token, across**2) - 1
+        squares = squares_of(which, across**2, channels, cut)
+        grid.draw(picture, patch, stride, [divmod(place, across) for _, place in squares])
+        one.draw(tokens[which], which, across, [CHANNELS[channels][channel] for channel, _ in squares])
+        line.draw(tokens, which)
+        head = f"{image[0].upper()}{image[1:]}: {in_words(picture, patch, stride, across)}"
+        return head + about(tokens[which], which, across, squares, cut)
+
+    return update
+
+
+def in_words(picture: Picture, patch: int, stride: int, across: int) -> str:
+    """How many tokens of what length, and what attention makes of their number."""
+    channels, side, _ = picture.shape
+    held = (across * patch / side) ** 2
+    shared = f" They overlap: each pixel is in {held:.1f} of them on average." if held > 1 else ""
+    pairs = (across**2 + 1) ** 2
+    return (
+        f"{side}×{side} pixels, {channels} channel{'s' * (channels > 1)}; patches of {patch}×{patch} at "
+        f"stride {stride}: {across} rows of {across}, {across**2} tokens of {channels}·{patch}·{patch} = "
+        f"{channels * patch**2} numbers.{shared} With a class token, each head weighs {pairs:,} pairs. "
+    )
+
+
+def about(
+    token: UInt8[Tensor, "channels patch patch"],
+    which: int,
+    across: int,
+    squares: list[tuple[int, int]],
+    cut: str,
+) -> str:
+    """What the chosen token holds."""
+    row, column = divmod(squares[0][1], across)
+    place = f"Token {which + 1} is the patch in row {row + 1}, column {column + 1}"
+    if cut == RESHAPED and len(squares) > 1:
+        parts = ", ".join(
+            f"{CHANNELS[len(squares)][channel]} of patch {place + 1}" for channel, place in squares
+        )
+        place = f"Token {which + 1} is put together from {parts}: no patch with all its colours"
+    elif cut == RESHAPED:
+        place += "; with a single channel the reshape does no harm"
+    listed = f": {' '.join(map(str, token.flatten().tolist()))}" if token.numel() <= LISTED else ""
+    return f"{place}{listed}."

@@ -1,0 +1,29 @@
+"""Runs in the twin alone (`python -m course_lib twin`): it holds the versions that it is meant to hold."""
+
+import importlib.metadata
+import sys
+from importlib.util import find_spec
+
+import ipywidgets
+import pytest
+import torch
+from test_packages import twins
+
+from course_lib.commands import twin
+
+
+def test_these_tests_run_in_the_twin():
+    assert sys.prefix == str(twin.FOLDER)
+
+
+@pytest.mark.parametrize("name", ["ipywidgets", "ipython", "ipykernel", "numpy", "matplotlib", "traitlets"])
+def test_the_version_is_the_pinned_one(name):
+    assert importlib.metadata.version(name) == twins()[name]
+
+
+def test_torch_is_the_pinned_one_in_any_build():
+    assert torch.__version__.partition("+")[0] == twins()["torch"]
+
+
+def test_widgets_are_of_the_old_kind_and_d2l_is_missing():
+    assert ipywidgets.version_info[0] == 7 and find_spec("d2l") is None
