@@ -1,0 +1,64 @@
+"""What the browser tests share: one browser, a server for each front end, and a folder for what they saw.
+
+They run where they are asked for: `python -m course_lib test --browser`.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+ASKED_FOR = os.environ.get("COURSE_BROWSER")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    skip = pytest.mark.skip(reason="needs a browser: python -m course_lib test --browser")
+    for item in items:
+        if HERE in Path(item.path).parents and not ASKED_FOR:
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator["playwright.sync_api.Browser"]:  # noqa: F821 - it is not installed everywhere
+    """Chromium without a window."""
+    from playwright.sync_api import sync_playwright
+
+    from course_lib.commands.browser import find
+
+    program = find()
+    if program is None:
+        pytest.skip("there is no Chromium here")
+    with sync_playwright() as play:
+        chromium = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def report() -> Iterator["Report"]:  # noqa: F821
+    """Collects how long pictures took; written at the end."""
+    from report import Report
+
+    found = Report()
+    yield found
+    found.write()
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Server"]:  # noqa: F821
+    """JupyterLab on a copy of the instructor's notebook."""
+    from servers import jupyterlab
+
+    with jupyterlab(tmp_path_factory.mktemp("lab")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def voila(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Server"]:  # noqa: F821
+    """What `present` serves."""
+    from servers import presented
+
+    with presented(tmp_path_factory.mktemp("voila")) as server:
+        yield server

@@ -1,0 +1,71 @@
+"""Every widget in JupyterLab and on the page of `present`: it appears, and all its controls move it."""
+
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
+
+from moves import BY_KEYS, BY_MOUSE, Frame  # noqa: E402
+from pages import open_chapter, open_lab, open_voila, page_of  # noqa: E402
+from report import ARTIFACTS  # noqa: E402
+
+from course_lib.widgets.gallery import EXHIBITS, Exhibit  # noqa: E402
+
+OPEN = {"JupyterLab": open_lab, "Voilà": open_voila}
+# JupyterLab walks through its cells by the arrow keys, even where a list in one of them has the focus.
+TAKEN = {("JupyterLab", "list", "keys")}
+SERVER = {"JupyterLab": "lab", "Voilà": "voila"}
+
+
+@pytest.fixture(scope="module", params=OPEN)
+def front_end(request, browser, report) -> Iterator:
+    """A page with the gallery, its troubles, and what it is called."""
+    server = request.getfixturevalue(SERVER[request.param])
+    with page_of(browser) as (page, trouble):
+        start = time.perf_counter()
+        OPEN[request.param](page, server)
+        Frame(page, EXHIBITS[0].widget).appears()
+        report.opened[request.param] = time.perf_counter() - start
+        yield request.param, page, trouble, server
+
+
+@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda one: one.widget)
+def test_every_control_moves_the_picture_and_the_text(front_end, exhibit: Exhibit, report) -> None:
+    name, page, trouble, _ = front_end
+    open_chapter(page, exhibit)
+    frame = Frame(page, exhibit.widget)
+    frame.appears()
+    frame.place.screenshot(path=ARTIFACTS / f"{name}-{exhibit.widget}.png")
+    idle = []
+    for kind, label, control in frame.controls():
+        assert label, f"a {kind} without a label"
+        for way, moves in (("keys", BY_KEYS), ("mouse", BY_MOUSE)):
+            if (name, kind, way) in TAKEN:
+                continue
+            seen = moves[kind](frame, control)
+            report.add(name, exhibit.widget, seen.milliseconds)
+            if not seen.everything:
+                idle.append(f"{label} by {way}: {seen.pictures} new pictures, {seen.texts} new texts")
+    errors, trouble.errors = trouble.errors, []
+    assert not idle
+    assert not errors
+
+
+def test_nothing_raised_in_the_kernel_and_nothing_left_this_machine(front_end) -> None:
+    name, _, trouble, server = front_end
+    log = server.log.read_text()
+    assert "Traceback" not in log, log[-3000:]
+    assert not trouble.strangers
+
+
+@pytest.mark.parametrize("path", ["", "api/kernels"])
+def test_present_asks_for_its_token(voila, path: str) -> None:
+    try:
+        with urllib.request.urlopen(f"{voila.address}/{path}") as answer:
+            assert "/login" in answer.url
+    except urllib.error.HTTPError as refusal:
+        assert refusal.code in (403, 404)

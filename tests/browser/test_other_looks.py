@@ -1,0 +1,59 @@
+"""One pass over all widgets on a page as wide as a phone, and one in the dark theme."""
+
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
+
+from moves import BY_KEYS, Frame  # noqa: E402
+from pages import contrast, open_chapter, open_lab, open_voila, page_of  # noqa: E402
+from report import ARTIFACTS  # noqa: E402
+
+from course_lib.widgets.gallery import EXHIBITS, Exhibit  # noqa: E402
+
+PHONE = 390  # pixels across
+
+
+@pytest.fixture(scope="module")
+def phone(browser, voila) -> Iterator:
+    with page_of(browser, PHONE, 844, has_touch=True, device_scale_factor=2) as (page, _):
+        open_voila(page, voila)
+        yield page
+
+
+@pytest.fixture(scope="module")
+def dark(browser, lab) -> Iterator:
+    with page_of(browser) as (page, _):
+        open_lab(page, lab)
+        page.evaluate(
+            "() => { jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'}); }"
+        )
+        page.locator('body[data-jp-theme-light="false"]').wait_for(timeout=30_000)
+        yield page
+
+
+def first_move(page, exhibit: Exhibit, look: str) -> Frame:
+    """Open the widget, keep a picture of it, and move its first control."""
+    open_chapter(page, exhibit)
+    frame = Frame(page, exhibit.widget)
+    frame.appears()
+    frame.place.screenshot(path=ARTIFACTS / f"{look}-{exhibit.widget}.png")
+    kind, _, control = next(frame.controls())
+    assert BY_KEYS[kind](frame, control).pictures
+    return frame
+
+
+@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda one: one.widget)
+def test_a_phone_shows_it_in_its_width(phone, exhibit: Exhibit) -> None:
+    frame = first_move(phone, exhibit, "phone")
+    assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE
+    for part in frame.place.locator("img, select, input, .widget-slider").all():
+        box = part.bounding_box()
+        assert box is None or box["x"] + box["width"] <= PHONE, part
+
+
+@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda one: one.widget)
+def test_dark_text_is_readable(dark, exhibit: Exhibit) -> None:
+    frame = first_move(dark, exhibit, "dark")
+    assert not contrast(frame.place)
