@@ -127,7 +127,9 @@ WRITTEN_DIFFERENTLY = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("key", "answer"), WRITTEN_DIFFERENTLY.items(), ids=str)
+@pytest.mark.parametrize(
+    ("key", "answer"), WRITTEN_DIFFERENTLY.items(), ids=lambda one: getattr(one, "__name__", str(one))
+)
 def test_a_mistake_is_known_however_it_is_written(key: tuple[str, str], answer: object) -> None:
     assert judge(EXERCISES[key[0]], answer).mistake == key[1]
 

@@ -139,7 +139,8 @@ def scored(model: TransformerFG, pairs: Corpus, procedure: Procedure) -> Score:
 @cache
 def stored() -> dict[str, list[Run]]:
     """The stored runs: "cumulative" (one mend after the other) and "alone" (one mend each), after `STEPS`
-    steps, where all have one decoder pass; and "timed", cumulative, too, after `SECONDS` seconds.
+    steps, where all have one decoder pass; "timed", cumulative with the lecture's passes at first, and
+    "alone, timed", with one pass, after `SECONDS` seconds.
     """
     parts: dict[str, list[dict[str, Any]]] = json.loads(STORED.read_text(encoding="utf-8"))["runs"]
     return {part: [as_run(run) for run in runs] for part, runs in parts.items()}

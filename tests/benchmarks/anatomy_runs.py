@@ -51,6 +51,7 @@ PARTS = {
     "cumulative": (STEPWISE, lambda: in_one_pass(cumulative())),
     "alone": (STEPWISE, lambda: in_one_pass(alone())),
     "timed": (TIMED, cumulative),
+    "alone, timed": (TIMED, lambda: in_one_pass(alone())),
 }
 
 
