@@ -2,6 +2,8 @@
 
 import os
 import re
+import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +15,7 @@ matplotlib.use("Agg")
 os.environ["COURSE_PROGRESS"] = ""  # exercises that tests pass are not the user's
 
 EXPECTED_SKIPS = re.compile(r"no CUDA device|COURSE_DATA is not set|Windows cannot|test --browser")
+FIRST = ("test_real_translation.py",)  # the longest, so that no process is left alone with it in the end
 LAST = ("test_lint.py", "test_notebook_lint.py")
 
 
@@ -28,6 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _place(item: pytest.Item) -> int:
     path = Path(item.path)
+    if path.name in FIRST:
+        return -1
     return 2 if path.suffix == ".ipynb" else 1 if path.name in LAST else 0
 
 
@@ -75,6 +80,14 @@ def grammar_without_type_checks() -> None:
             jaxtyping.config.update("jaxtyping_disable", before)
 
     grammar._pairs = unchecked
+
+
+@pytest.fixture(scope="module", autouse=True)
+def the_style_of_the_course() -> Iterator[None]:
+    """What the tests of one file, or a library that they import, change in figures is undone for the next."""
+    yield
+    if show := sys.modules.get("course_lib.show"):
+        show.style()
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])

@@ -272,7 +272,7 @@ def test_fast_leaves_the_notebooks_out(monkeypatch):
 def test_two_cores_share_the_files_and_threads_between_them(called, monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(test, "cores", lambda: 5)
-    shared = ["-n", "2", "--dist", "loadfile"]
+    shared = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
     assert test.arguments(True, ["-q"]) == ["tests", *shared, "-q"]  # what follows wins, such as -n 0
     assert "-n" not in test.arguments(True, ["tests/test_masks.py"])
     test.run(Namespace(fast=True, browser=False, rest=[]))

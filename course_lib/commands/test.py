@@ -59,7 +59,8 @@ def arguments(fast: bool, rest: list[str], in_browser: bool = False) -> list[str
 
 def shared_out() -> list[str]:
     """pytest's arguments that share the files out between processes, where there are cores for them."""
-    return [] if cores() < PROCESSES else ["-n", str(PROCESSES), "--dist", "loadfile"]
+    in_order = ["--dist", "loadfile", "--no-loadscope-reorder"]
+    return [] if cores() < PROCESSES else ["-n", str(PROCESSES), *in_order]
 
 
 def cores() -> int:
