@@ -11,24 +11,13 @@ PACKAGE = Path(__file__).parent.parent / "course_lib"
 
 FLOORS = [
     {"files", "memory", "torchvision_ops"},
-    {"masks", "positions", "tokens", "grammar", "bleu", "show", "precision", "schedules", "sampling", "muon"}
-    | {"diffusion", "early_stopping", "mistakes"},
-    {"cache", "divergence"},
+    {"masks", "positions", "tokens", "grammar", "bleu", "mistakes", "show", "precision", "schedules"},
+    {"sampling", "muon", "diffusion", "early_stopping", "cache", "divergence"},
     {"datasets", "attention", "scoring", "checkpoints", "optimizers", "course_map", "characters", "patches"},
     {"blocks", "decoding", "recorder", "text_generator"},
-    {"training", "seq2seq", "gpt", "vit", "pixel_attention", "text_encoder"},
-    {
-        "translation",
-        "language_model",
-        "gpt2",
-        "vit_weights",
-        "classifier",
-        "bert_weights",
-        "vit_reading",
-        "prefix_translation",
-        "unet",
-    }
-    | {"vision", "augment"},
+    {"training", "seq2seq", "gpt", "text_encoder", "vit", "pixel_attention"},
+    {"translation", "language_model", "prefix_translation", "classifier", "vision", "augment", "unet"}
+    | {"gpt2", "bert_weights", "vit_weights", "vit_reading"},
     {"pretraining"},
     {"lectures"},
     {"widgets", "exercises", "commands"},
