@@ -29,7 +29,7 @@ def dark(browser, lab) -> Iterator:
         page.evaluate(
             "() => { jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'}); }"
         )
-        page.locator('body[data-jp-theme-light="false"]').wait_for(timeout=30_000)
+        page.locator('body[data-jp-theme-light="false"]').wait_for(state="attached", timeout=30_000)
         yield page
 
 
