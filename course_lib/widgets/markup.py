@@ -9,6 +9,9 @@ DARKEST = (130, 190, 235)  # black letters stand out from it by more than 10 to 
 FRAME = "#b04a00"
 NEW_LINE = "\n"
 
+# the colour of letters on the page, in JupyterLab or on Colab: it may be dark
+PAGE_LETTERS = "var(--jp-content-font-color1, var(--colab-primary-text-color, #000))"
+
 
 class Markup(str):
     """HTML that may be shown as it is. Only the functions here make it, and they escape their texts."""
@@ -32,7 +35,7 @@ def shaded(text: str, probability: float, framed: bool = False) -> Markup:
     red, green, blue = (round(255 + probability * (end - 255)) for end in DARKEST)
     frame = f"outline: 2px solid {FRAME}; " if framed else ""
     style = f"{frame}background: rgb({red}, {green}, {blue}); color: #000; white-space: pre-wrap"
-    number = f'<rt style="font-size: 65%">{probability:.2f}</rt>'
+    number = f'<rt style="font-size: 65%; color: {PAGE_LETTERS}">{probability:.2f}</rt>'
     return Markup(f'<ruby style="{style}">{html.escape(text.replace(NEW_LINE, "↵"))}{number}</ruby>')
 
 
