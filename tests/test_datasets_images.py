@@ -1,5 +1,7 @@
 """Images by name: their division, their three places, and what is refused; offline."""
 
+# ruff: noqa: F811 - fixtures are imported, and then named by the tests that want them
+
 import dataclasses
 import gzip
 import hashlib
@@ -8,43 +10,18 @@ import os
 import pickle
 import struct
 import tarfile
-import threading
-from http.server import ThreadingHTTPServer
 
 import numpy as np
 import pytest
 import torch
-from test_datasets import Handler
+from test_datasets_texts import cache, offer, server  # noqa: F401
 
 from course_lib import datasets
-from course_lib.datasets import BrokenArchive, DataSetUnavailable, ImageSplit, archives, load_images, sets
+from course_lib.datasets import BrokenArchive, DataSetUnavailable, ImageSplit, archives, load_images
 from course_lib.datasets.images import batch_of, divided, idx_array
 
 REAL = os.environ.get("COURSE_DATA", "")  # before the fixture below takes it away
 TRAIN, TEST = 50, 10  # images in each file
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    monkeypatch.delenv("COURSE_DATA", raising=False)
-    monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def server(monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.files, server.asked = {}, []
-    server.url = f"http://127.0.0.1:{server.server_port}"
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
-
-
-def offer(monkeypatch, entry):
-    monkeypatch.setattr(sets, "_ENTRIES", (entry, *(e for e in sets._ENTRIES if e.name != entry.name)))
 
 
 class Python2Pickler(pickle._Pickler):

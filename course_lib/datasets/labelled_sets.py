@@ -32,7 +32,7 @@ def _sst2(part: str = "", sha256: str = "") -> DataSet:
 LABELLED_SETS = (
     DataSet(
         name="reviews",
-        about="12,400 opinions with negations and contrasts, negative or positive; part of the course",
+        about="12,200 opinions with negations and contrasts, negative or positive; part of the course",
         licence="MIT",
         source="English",
         classes=VERDICTS,

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import machine, report
+from benchmarks import report
 from course_lib.widgets.anatomy_runs import (
     MENDS,
     PAIRS,
@@ -88,17 +88,7 @@ def add(part: str, run: dict[str, Any]) -> None:
 
 
 def read() -> dict[str, Any]:
-    if STORED.exists():
-        return json.loads(STORED.read_text(encoding="utf-8"))
-    command = "cd tests && python -m benchmarks.anatomy_runs"
-    return {
-        "command": command,
-        "machine": machine.describe("cpu"),
-        "pairs": PAIRS,
-        "steps": STEPS,
-        "seconds": SECONDS,
-        "runs": {},
-    }
+    return report.read_runs(STORED, "benchmarks.anatomy_runs", pairs=PAIRS, steps=STEPS, seconds=SECONDS)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmarks import machine, report
+from benchmarks import report
 from benchmarks.nanogpt import NanoGPT, Setting, Training
 from course_lib.characters import Characters
 from course_lib.datasets import load_text
@@ -146,10 +146,7 @@ def add(part: str, run: dict[str, Any]) -> None:
 
 
 def read() -> dict[str, Any]:
-    if STORED.exists():
-        return json.loads(STORED.read_text(encoding="utf-8"))
-    command = "cd tests && python -m benchmarks.gpt_runs"
-    return {"command": command, "machine": machine.describe("cpu"), "runs": {}}
+    return report.read_runs(STORED, "benchmarks.gpt_runs")
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import machine, report
+from benchmarks import report
 from course_lib.widgets.norm_runs import EVERY, STORED, Recipe, make
 
 SEEDS = (0, 1, 2)
@@ -108,10 +108,7 @@ def as_json(recipe: Recipe) -> dict[str, Any]:
 
 
 def read() -> dict[str, Any]:
-    if STORED.exists():
-        return json.loads(STORED.read_text(encoding="utf-8"))
-    command = "cd tests && python -m benchmarks.norm_runs"
-    return {"command": command, "machine": machine.describe("cpu"), "every": EVERY, "runs": {}}
+    return report.read_runs(STORED, "benchmarks.norm_runs", every=EVERY)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import machine, report
+from benchmarks import report
 from course_lib.pretraining import TASKS
 from course_lib.widgets.pretraining_runs import (
     EVERY,
@@ -96,15 +96,7 @@ def add(part: str, run: dict[str, Any], recipe: Recipe) -> None:
 
 
 def read() -> dict[str, Any]:
-    if STORED.exists():
-        return json.loads(STORED.read_text(encoding="utf-8"))
-    return {
-        "command": "cd tests && python -m benchmarks.pretraining_runs",
-        "machine": machine.describe("cpu"),
-        "every": EVERY,
-        "pretraining seconds": {},
-        "runs": {},
-    }
+    return report.read_runs(STORED, "benchmarks.pretraining_runs", every=EVERY, **{"pretraining seconds": {}})
 
 
 if __name__ == "__main__":

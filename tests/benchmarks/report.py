@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from benchmarks import machine
 from benchmarks.timing import Comparison, Spread
 from course_lib.files import atomic_path
 
@@ -61,6 +62,14 @@ def write(path: Path, content: dict[str, Any]) -> None:
     """Write the JSON file, whole or not at all."""
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_runs(path: Path, module: str, **settings: Any) -> dict[str, Any]:
+    """The stored trainings that this module makes; where there are none, what their file begins with."""
+    if path.exists():
+        return json.loads(path.read_text(encoding="utf-8"))
+    command = f"cd tests && python -m {module}"
+    return {"command": command, "machine": machine.describe("cpu"), **settings, "runs": {}}
 
 
 def write_runs(path: Path, content: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import machine, report
+from benchmarks import report
 from course_lib.widgets.translation_runs import EVERY, STORED, Recipe, make
 
 NUMBERS = (250, 1000, 4000, 16_000, None)  # of pairs; None: all
@@ -67,10 +67,7 @@ def add(part: str, run: dict[str, Any]) -> None:
 
 
 def read() -> dict[str, Any]:
-    if STORED.exists():
-        return json.loads(STORED.read_text(encoding="utf-8"))
-    command = "cd tests && python -m benchmarks.translation_runs"
-    return {"command": command, "machine": machine.describe("cpu"), "every": EVERY, "runs": {}}
+    return report.read_runs(STORED, "benchmarks.translation_runs", every=EVERY)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from benchmarks import machine, report
+from benchmarks import report
 from course_lib.commands import train, train_settings, train_vision
 from course_lib.datasets import ImageData, load_images
 from course_lib.lectures.dlstudio import VisionConfig, VisionOddities, VisTransformer
@@ -125,10 +125,7 @@ def add(part: str, run: dict[str, Any]) -> None:
 
 
 def read() -> dict[str, Any]:
-    if STORED.exists():
-        return json.loads(STORED.read_text(encoding="utf-8"))
-    command = "cd tests && python -m benchmarks.vision_runs"
-    return {"command": command, "machine": machine.describe("cpu"), "runs": {}}
+    return report.read_runs(STORED, "benchmarks.vision_runs")
 
 
 def main() -> None:
