@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -11,7 +10,7 @@ from torch import Tensor, nn
 
 from course_lib.text_encoder import EncoderConfig, TextEncoder
 from course_lib.tokens import PAD
-from course_lib.torchvision_ops import import_torchvision
+from course_lib.torchvision_ops import transformers
 
 
 def bert(layers: int, heads: int, d_model: int) -> EncoderConfig:
@@ -131,11 +130,3 @@ def train_wordpieces(texts: Iterable[str], vocab: int, folder: str | Path) -> Pa
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save_model(str(folder))
     return folder
-
-
-def transformers() -> ModuleType:
-    """The library of Hugging Face, importable also beside a CPU build of torch."""
-    import_torchvision()
-    import transformers
-
-    return transformers

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
-from torch import nn
+from torch import Tensor, nn
 
 from course_lib.files import atomic_path
 
@@ -114,3 +114,15 @@ def load_model(model: nn.Module, path: Path) -> None:
             f"and {wanted.get(name, 'absent')} here"
         )
     model.load_state_dict(load_file(path))
+
+
+def random_states(device: torch.device) -> list[Tensor]:
+    """Where the chance of this process stands: on the CPU, and then on `device` where that is a GPU."""
+    return [torch.get_rng_state(), *([torch.cuda.get_rng_state(device)] if device.type == "cuda" else [])]
+
+
+def set_random_states(states: list[Tensor], device: torch.device) -> None:
+    """Go on from there; what a device of another kind has drawn is passed over."""
+    torch.set_rng_state(states[0])
+    if device.type == "cuda" and len(states) > 1:
+        torch.cuda.set_rng_state(states[1], device)

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from course_lib.datasets import check_labels, check_number
 from course_lib.text_encoder import TextEncoder
 from course_lib.tokens import CLS, PAD, buckets, pad
 
@@ -119,14 +120,8 @@ class LabelledBatches:
         to: int | None = None,
         seed: int = 0,
     ):
-        if len(ids) != len(labels) or not ids:
-            raise ValueError(
-                f"{len(ids)} texts and {len(labels)} labels: there must be as many, and at least 1"
-            )
-        if min(labels) < 0 or max(labels) >= classes:
-            raise ValueError(
-                f"labels run from {min(labels)} to {max(labels)}, but there are classes={classes}"
-            )
+        check_number("texts", len(ids), len(labels))
+        check_labels(labels, classes)
         self.ids, self.labels = list(ids), list(labels)
         self.batch, self.to, self.seed = batch, to, seed
 

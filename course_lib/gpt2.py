@@ -1,13 +1,12 @@
 """GPT-2: its four sizes by name, what has changed since, its weights from Hugging Face's library and back."""
 
-from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from course_lib.gpt import GPT, GPTConfig
-from course_lib.torchvision_ops import import_torchvision
+from course_lib.torchvision_ops import transformers
 
 
 def gpt2(layers: int, heads: int, d_model: int) -> GPTConfig:
@@ -125,11 +124,3 @@ def their_weights(ours: dict[str, Tensor]) -> dict[str, Tensor]:
             new = new.replace(our_part, their_part)
         theirs[new] = t.t() if name.startswith("blocks.") and t.ndim == 2 else t
     return theirs | {"lm_head.weight": ours["embedding.weight"]}
-
-
-def transformers() -> ModuleType:
-    """The library of Hugging Face, importable also beside a CPU build of torch."""
-    import_torchvision()
-    import transformers
-
-    return transformers

@@ -23,7 +23,7 @@ from course_lib.tokens import PAD, UNK
 class LanguageModelObjective(nn.Module):
     """The loss of a language model: −log of the probability of each next token, given those before it.
 
-    Source: Kak slide 88, with the logarithm that the sum there lacks.
+    Source: Kak slide 89, with the logarithm that the sum there lacks.
     """
 
     def __init__(self, model: GPT):

@@ -84,9 +84,9 @@ def mask_tokens(
     """
     if not 0 < share <= 1:
         raise ValueError(f"share={share} is outside (0, 1]")
-    draw, dice = torch.rand(2, *ids.shape, generator=rng)
+    draw, dice = torch.rand(2, *ids.shape, generator=rng, device=ids.device)
     chosen = (draw < share) & ~is_control(ids)
-    any_token = torch.randint(len(CONTROL), mask, ids.shape, generator=rng)
+    any_token = torch.randint(len(CONTROL), mask, ids.shape, generator=rng, device=ids.device)
     changed = torch.where(dice < 0.8, mask, torch.where(dice < 0.9, any_token, ids))
     return torch.where(chosen, changed, ids), torch.where(chosen, ids, NOT_COUNTED)
 

@@ -6,6 +6,7 @@ of these operators; it is enough that their names are known.
 """
 
 import sys
+from importlib import import_module
 from types import ModuleType
 
 import torch
@@ -35,6 +36,17 @@ def import_torchvision() -> ModuleType:
         _declared.append(library)
         import torchvision
     return torchvision
+
+
+def library(name: str) -> ModuleType:
+    """A library that imports torchvision, such as timm or transformers. Raises ImportError without it."""
+    import_torchvision()
+    return import_module(name)
+
+
+def transformers() -> ModuleType:
+    """The library of Hugging Face, imported in this way."""
+    return library("transformers")
 
 
 def _forget(package: str) -> None:

@@ -8,10 +8,11 @@ from typing import Protocol, runtime_checkable
 
 import torch
 from accelerate import Accelerator
+from accelerate.utils import broadcast_object_list, gather_object
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from course_lib.checkpoints import Checkpoints
+from course_lib.checkpoints import Checkpoints, random_states, set_random_states
 from course_lib.divergence import Diverged, not_finite, overflowing, silent
 from course_lib.memory import keep_freed_memory
 from course_lib.optimizers import WeightAverage, make_optimizer
@@ -104,7 +105,8 @@ class Run:
         self.history, self.pending = History(steps=config.steps or 0), []
         if self.device.type == "cpu":
             keep_freed_memory()  # for the whole process: the steps then fetch no new pages
-        torch.manual_seed(config.seed)
+        # each process draws dropout masks of its own; the only one, or the first, draws those of the seed
+        torch.manual_seed(config.seed + 1_000_003 * self.accelerator.process_index)
         objective.to(self.device).train()
         self.optimizer = make_optimizer(objective, config)
         self.average = WeightAverage(self.model, config.average) if config.average else None
@@ -160,10 +162,12 @@ class Run:
             self.fix_steps()
 
     def fix_steps(self) -> None:
-        """Turn minutes into a number of steps, by the speed so far."""
+        """Turn minutes into a number of steps, by the speed of the main process so far."""
         self.flush()
         left = 60 * self.config.minutes - self.history.seconds
-        self.steps = self.history.steps = self.step + max(1, round(left * self.step / self.history.seconds))
+        steps = self.step + max(1, round(left * self.step / self.history.seconds))
+        # one number for all: a process that took a step more would wait for the others without end
+        self.steps = self.history.steps = broadcast_object_list([steps])[0]
 
     def flush(self) -> None:
         """Bring the pending losses into the history. Raises Diverged where one of them is not finite."""
@@ -204,7 +208,7 @@ class Run:
     def save(self) -> None:
         """Write a checkpoint, from the main process."""
         self.flush()
-        if self.checkpoints and self.accelerator.is_main_process:
+        if self.checkpoints:
             state = {
                 "config": asdict(self.config),
                 "run": {
@@ -214,9 +218,10 @@ class Run:
                 "optimizer": self.optimizer.state_dict(),
                 "average": self.average.weights if self.average else [],
                 "scaler": self.scaler.state_dict(),
-                "rng": [torch.get_rng_state(), *all_cuda_states(self.device)],
+                "rng": gather_object([random_states(self.device)]),  # of every process
             }
-            self.checkpoints.save(self.step, self.model, state)
+            if self.accelerator.is_main_process:
+                self.checkpoints.save(self.step, self.model, state)
         self.clock = time.perf_counter()
 
     def resume(self) -> None:
@@ -241,10 +246,6 @@ class Run:
         if self.average:
             self.average.load(state["average"])
         self.scaler.load_state_dict(state["scaler"])
-        torch.set_rng_state(state["rng"][0])
-        if len(state["rng"]) > 1:
-            torch.cuda.set_rng_state_all(state["rng"][1:])
-
-
-def all_cuda_states(device: torch.device) -> list[Tensor]:
-    return torch.cuda.get_rng_state_all() if device.type == "cuda" else []
+        process = self.accelerator.process_index
+        if process < len(state["rng"]):  # where there were fewer processes, a new one begins as it is seeded
+            set_random_states(state["rng"][process], self.device)

@@ -11,9 +11,9 @@ from jaxtyping import Float, Int, Num, UInt8
 from torch import Tensor, nn
 
 from course_lib.checkpoints import load_model, save_model
-from course_lib.datasets import ImageSplit
+from course_lib.datasets import ImageSplit, check_labels
 from course_lib.files import atomic_path
-from course_lib.vit import ViT, ViTConfig, check_labels
+from course_lib.vit import ViT, ViTConfig
 
 Pixels = UInt8[Tensor, "batch channels height width"]
 Images = Float[Tensor, "batch channels height width"]

@@ -1,14 +1,12 @@
 """ViT: its published sizes by name, its weights from timm and from Hugging Face's library and back."""
 
 from functools import partial
-from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from course_lib.torchvision_ops import import_torchvision
+from course_lib.torchvision_ops import library
 from course_lib.vit import ViT, ViTConfig
 
 
@@ -189,9 +187,3 @@ def their_weights(ours: dict[str, Tensor], places: dict[str, Tensor]) -> dict[st
         ours[name.replace("w_kv", "w_k")], ours[name.replace("w_kv", "w_v")] = keys, values
         ours[name.replace("w_kv", "w_qkv")] = torch.cat([ours[name.replace("w_kv", "w_q")], keys, values])
     return {name: ours[our_name(name)].reshape(t.shape) for name, t in places.items()}
-
-
-def library(name: str) -> ModuleType:
-    """timm or transformers, importable also beside a CPU build of torch. Raises ImportError without it."""
-    import_torchvision()
-    return import_module(name)

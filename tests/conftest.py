@@ -14,7 +14,10 @@ import pytest
 matplotlib.use("Agg")
 os.environ["COURSE_PROGRESS"] = ""  # exercises that tests pass are not the user's
 
-EXPECTED_SKIPS = re.compile(r"no CUDA device|COURSE_DATA is not set|Windows cannot|test --browser")
+EXPECTED_SKIPS = re.compile(
+    r"no CUDA device|COURSE_DATA is not set|Windows cannot|test --browser"
+    r"|only glibc is asked|this system (has no|cannot|knows no)|only Linux says"
+)
 FIRST = ("test_real_translation.py",)  # the longest, so that no process is left alone with it in the end
 LAST = ("test_lint.py", "test_notebook_lint.py")
 
@@ -84,10 +87,24 @@ def grammar_without_type_checks() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def the_style_of_the_course() -> Iterator[None]:
-    """What the tests of one file, or a library that they import, change in figures is undone for the next."""
+    """What the tests of one file change in figures is undone there: the next file would read it."""
     yield
     if show := sys.modules.get("course_lib.show"):
+        left = dict(matplotlib.rcParams)
         show.style()
+        changed = {key: value for key, value in matplotlib.rcParams.items() if left[key] != value}
+        assert not changed, f"a test has left figures with another style: {sorted(changed)}"
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Small trainings are quickest on one thread, and no two of them compete for the cores."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])

@@ -1,6 +1,9 @@
 """A tiny translation training that tests share; one of them runs it in a process of its own and kills it."""
 
+import os
+import subprocess
 import sys
+from pathlib import Path
 
 import torch
 
@@ -37,6 +40,21 @@ def run(folder=None, steps=40, evaluate=None, **settings):
         objective, batches, config, folder=folder, device="cpu", progress=False, evaluate=evaluate
     )
     return history, objective.model
+
+
+def in_processes(number, script, *arguments):
+    """Run a script in so many processes that know of one another, on the CPU; what they print.
+
+    accelerate's own launcher would start a single one: on CPUs it leaves the number to MPI.
+    """
+    tests = Path(__file__).parent
+    env = {**os.environ, "ACCELERATE_USE_CPU": "true", "CUDA_VISIBLE_DEVICES": ""}
+    env["PYTHONPATH"] = os.pathsep.join([str(tests), str(tests.parent)])
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(number)]
+    command = [*launch, str(script), *map(str, arguments)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
 
 
 if __name__ == "__main__":

@@ -12,11 +12,11 @@ from course_lib.bert_weights import (
     our_weights,
     to_hugging_face,
     train_wordpieces,
-    transformers,
 )
 from course_lib.masks import padding_mask
 from course_lib.text_encoder import EncoderConfig, TextEncoder
 from course_lib.tokens import PAD
+from course_lib.torchvision_ops import transformers
 
 THEIRS = {
     "vocab_size": 37, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3,

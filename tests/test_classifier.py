@@ -231,7 +231,7 @@ def test_refusals_name_both_numbers() -> None:
     with pytest.raises(ValueError, match="0 texts and 0 labels"):
         LabelledBatches([], [], classes=2)
     for labels in ([0, 1, 2], [0, 1, -1]):
-        with pytest.raises(ValueError, match=r"labels run from -?\d to \d, but there are classes=2"):
+        with pytest.raises(ValueError, match=r"labels run from -?\d to \d, but classes=2 takes 0 to 1"):
             LabelledBatches(ROWS, labels, classes=2)
     with pytest.raises(ValueError, match="empty batch"):
         predict(classifier(), [])

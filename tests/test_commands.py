@@ -211,6 +211,15 @@ def test_two_set_ups_do_not_meet(course):
         assert other.communicate("x")[0] == "in\nout\n"
 
 
+def test_windows_waits_for_another_set_up_as_long_as_it_takes(monkeypatch):
+    """Its lock gives up after ten seconds."""
+    answers = iter([False, False, False, True])
+    monkeypatch.setattr(venv, "WINDOWS", True)
+    monkeypatch.setattr(venv, "_locked", lambda file, wait: next(answers))
+    with venv._alone():
+        assert not list(answers)
+
+
 def test_a_real_pip_says_what_it_lacks():
     arguments = ["--no-index", "no-such-package"]
     with pytest.raises(pip.PipError, match="no-such-package[\\s\\S]*cannot be reached"):

@@ -50,11 +50,13 @@ def test_from_text_to_a_saved_model(tmp_path, capsys, form, tokens):
 
 
 def test_it_learns_and_goes_on_from_a_checkpoint(tmp_path, capsys):
-    for steps in (150, 150):
-        assert command(*SMALL, "--steps", steps, "--out", tmp_path) == 0
+    for _ in range(2):
+        assert command(*SMALL, "--steps", 150, "--evaluate-every", 60, "--out", tmp_path) == 0
     out = capsys.readouterr().out
     losses = re.findall(r"validation, windows of 16 side by side: loss ([\d.]+)", out)
     assert losses[0] == losses[1] and float(losses[0]) < 1.5
+    kept = re.findall(r"kept: the weights with a loss of ([\d.]+|inf)", out)
+    assert kept[0] == kept[1] and float(kept[0]) <= float(losses[0]) + 1e-4
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import pooch
 import pytest
 
 from course_lib import datasets
+from course_lib.commands import data
 from course_lib.datasets import BrokenArchive, DataSet, DataSetUnavailable, places, sets
 
 TEXT = "Go.\tVe.\nHi!\t¡Hola!\nWho is he?\t¿Quién es?\n".encode()
@@ -371,7 +372,8 @@ def test_a_set_of_several_files_is_downloaded_file_by_file(server, cache, monkey
     assert len(datasets.load_pairs("several")) == 7
     assert sorted(server.asked) == sorted(f"/{name}" for name in LINES)
     assert datasets.find("several") == cache / "several"
-    assert datasets.find_set("several").check(cache / "several") == "SHA-256 of each of its 6 files"
+    files = datasets.locate_files("several")
+    assert datasets.find_set("several").check(*files) == "SHA-256 of each of its 6 files"
 
 
 def test_all_files_of_a_set_must_be_there_and_be_whole(tmp_path, monkeypatch, nowhere) -> None:
@@ -390,7 +392,7 @@ def test_all_files_of_a_set_must_be_there_and_be_whole(tmp_path, monkeypatch, no
         datasets.load_translation("several")
 
 
-def test_the_files_of_a_set_may_lie_in_both_places(tmp_path, cache, monkeypatch) -> None:
+def test_the_files_of_a_set_may_lie_in_both_places(tmp_path, cache, monkeypatch, capsys) -> None:
     offer(monkeypatch, several())
     monkeypatch.setenv("COURSE_DATA", str(tmp_path / "given"))
     for number, (name, content) in enumerate(LINES.items()):
@@ -398,6 +400,11 @@ def test_the_files_of_a_set_may_lie_in_both_places(tmp_path, cache, monkeypatch)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     assert len(datasets.load_pairs("several")) == 7
+    assert data.verified("several")
+    said = capsys.readouterr().out
+    assert "verified by SHA-256 of each of its 6 files" in said
+    assert f"{tmp_path / 'given' / 'several'} and {cache / 'several'} (0.0 MB)" in said
+    assert said.splitlines()[1].strip() in data.described("several")
 
 
 def test_unequal_texts_are_named(cache, monkeypatch) -> None:

@@ -6,10 +6,18 @@ import os
 from collections import Counter
 
 import pytest
+import torch
 from test_datasets_texts import cache, offer, server  # noqa: F401
 
 from course_lib import datasets
-from course_lib.datasets import BrokenArchive, DataSetUnavailable, LabelledData, LabelledSplit, load_labelled
+from course_lib.datasets import (
+    BrokenArchive,
+    DataSetUnavailable,
+    LabelledData,
+    LabelledSplit,
+    check_labels,
+    load_labelled,
+)
 from course_lib.datasets.labelled import divided, words_of
 from course_lib.datasets.splits import normalise
 from course_lib.grammar import reviews
@@ -53,7 +61,7 @@ def test_the_files_are_downloaded_and_read(server, cache, monkeypatch) -> None: 
     assert list(data.train) == [("a fine film", 1), ("not funny", 0), ("twice", 1), ("twice", 1)]
     assert (cache / "sst2" / "dev.tsv").read_bytes() == FILES["dev"]
     assert load_labelled("sst2") == data and len(server.asked) == 3  # from the cache
-    assert datasets.find_set("sst2").check(cache / "sst2") == "SHA-256 of each of its 3 files"
+    assert datasets.find_set("sst2").check(*datasets.locate_files("sst2")) == "SHA-256 of each of its 3 files"
 
 
 @pytest.mark.parametrize(
@@ -97,14 +105,22 @@ def test_the_kinds_of_sets_are_told_apart() -> None:
         load_labelled("sst")
 
 
+@pytest.mark.parametrize(("labels", "found"), [([0, 3, 5], "0 to 5"), ([4, -1, 2], "-1 to 4")])
+@pytest.mark.parametrize("kind", [list, torch.tensor])
+def test_labels_without_a_class_are_refused(labels, found, kind) -> None:
+    with pytest.raises(ValueError, match=f"^labels run from {found}, but classes=5 takes 0 to 4"):
+        check_labels(kind(labels), 5)
+    check_labels(kind([0, 4]), 5)
+
+
 def test_sentences_and_labels_belong_together() -> None:
-    with pytest.raises(ValueError, match="2 sentences, but 1 labels"):
+    with pytest.raises(ValueError, match="2 sentences and 1 labels"):
         LabelledSplit(["a", "b"], [1])
     with pytest.raises(ValueError, match="0 sentences and 0 labels"):
         LabelledSplit([], [])
     some, other = LabelledSplit(["a", "b", "c"], [1, 0, 1]), LabelledSplit(["d"], [2])
     assert len(some) == 3 and some[1:].sentences == ["b", "c"] and some[1:].labels == [0, 1]
-    with pytest.raises(ValueError, match="x: labels run from 0 to 2, for 2 classes"):
+    with pytest.raises(ValueError, match="x: labels run from 2 to 2, but classes=2 takes 0 to 1"):
         LabelledData(name="x", classes=("n", "p"), train=some, validation=some, test=other)
 
 

@@ -87,7 +87,8 @@ def test_several_files_are_downloaded(server, monkeypatch, cache):
     text = load_text("wikitext-2")
     assert [text.train, text.validation, text.test] == [part.decode() for part in PARTS.values()]
     assert datasets.find("wikitext-2") == datasets.locate("wikitext-2") == cache / "wikitext-2"
-    assert datasets.find_set("wikitext-2").check(cache / "wikitext-2") == "SHA-256 of each of its 3 files"
+    files = datasets.locate_files("wikitext-2")
+    assert datasets.find_set("wikitext-2").check(*files) == "SHA-256 of each of its 3 files"
 
 
 def test_course_data_may_hold_them_with_gzip(tmp_path, monkeypatch):
@@ -98,7 +99,8 @@ def test_course_data_may_hold_them_with_gzip(tmp_path, monkeypatch):
         (folder / f"{name}.txt.gz").write_bytes(gzip.compress(text))
     monkeypatch.setenv("COURSE_DATA", str(tmp_path / "given"))
     assert load_text("wikitext-2").validation.encode() == PARTS["valid"]
-    assert datasets.find_set("wikitext-2").check(folder) == "SHA-256 of each of its 3 files"
+    files = datasets.locate_files("wikitext-2")
+    assert datasets.find_set("wikitext-2").check(*files) == "SHA-256 of each of its 3 files"
     for content, message in ((gzip.compress(b"other"), "SHA-256"), (gzip.compress(ONE)[:-9], "cut short")):
         (folder / "test.txt.gz").write_bytes(content)
         with pytest.raises(BrokenArchive, match=f"test.txt.gz.*{message}"):

@@ -27,6 +27,17 @@ def test_the_weights_of_the_lowest_loss_come_back() -> None:
     assert keep.restore() == 1.0 and (model.weight == 1).all()  # the first of two that are equally good
 
 
+def test_a_training_that_goes_on_knows_the_best_from_before(tmp_path) -> None:
+    model, file = nn.Linear(2, 3), tmp_path / "run" / "best.safetensors"
+    first = KeepBest(model, lambda: 1 / 3, file)
+    fill(model, 1.0)
+    first()
+    again = KeepBest(model, lambda: 2.0, file)
+    fill(model, 2.0)
+    assert again() == {"loss": 2.0}
+    assert again.restore() == 1 / 3 and (model.weight == 1).all()
+
+
 def test_where_nothing_was_measured_nothing_changes() -> None:
     model = nn.Linear(2, 3)
     fill(model, 5.0)

@@ -11,8 +11,8 @@ from course_lib.gpt2 import (
     from_hugging_face,
     load_gpt2,
     to_hugging_face,
-    transformers,
 )
+from course_lib.torchvision_ops import transformers
 
 COUNTS = {
     "gpt2": 124_439_808,

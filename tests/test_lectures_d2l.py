@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -237,6 +236,7 @@ def test_the_board_is_silent_and_figures_stay_png(monkeypatch):
         raise AssertionError(f"the figure format was set to {formats}")
 
     monkeypatch.setattr(d2l.backend_inline, "set_matplotlib_formats", refuse)
+    monkeypatch.setitem(d2l.plt.rcParams, "figure.figsize", (3, 2))  # afterwards it is what it was
     d2l.set_figsize()
     board = d2l.ProgressBoard(xlabel="epoch")
     board.draw(1.0, 2.0, "loss")
@@ -364,7 +364,7 @@ def test_what_is_asked_of_a_trained_model(lecture):
 @pytest.mark.real_data
 def test_the_stored_facts_are_those_of_the_data():
     data = d2l.MTFraEng(batch_size=128)
-    assert making.start(data)["facts"] == asdict(d2l_runs.facts())
+    assert making.counted(data) == d2l_runs.facts()
     assert sentences(data)[0] == ("go .", "va !") and len(sentences(data)) == 641
 
 

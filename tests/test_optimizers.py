@@ -10,13 +10,7 @@ from course_lib.optimizers import Together, WeightAverage, hidden_matrices, make
 from course_lib.schedules import TrainConfig
 from course_lib.training import train
 
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def names(objective, weights):

@@ -25,8 +25,11 @@ def test_auto_on_a_gpu_asks_for_bf16_without_emulation(monkeypatch, native, chos
     assert choose_precision("auto", torch.device("cuda")) == chosen
 
 
-def test_the_measurement_is_a_ratio():
+def test_the_measurement_is_a_ratio_and_takes_no_part_in_chance():
+    """A training that measures, as its evaluations may, goes on to the same losses."""
+    state = torch.get_rng_state()
     assert 0.01 < precision.bf16_gain(size=64, repeats=2) < 100
+    assert torch.equal(torch.get_rng_state(), state)
 
 
 @pytest.mark.parametrize(("name", "dtype"), [("fp32", torch.float32), ("bf16", torch.bfloat16)])

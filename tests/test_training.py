@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+import shared_training
 import torch
-from small_training import PAIRS, parts, run
+from small_training import PAIRS, in_processes, parts, run
 from torch import nn
 
 from course_lib import training
@@ -22,12 +23,7 @@ from course_lib.translation import translate
 TESTS = Path(__file__).parent
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def test_learns_by_heart_and_the_text_comes_back(device):
@@ -199,28 +195,26 @@ def test_one_step_of_adamw_by_hand():
     assert history.losses == [1.0] and history.tokens == 3
 
 
-def test_two_processes_give_the_losses_of_one(tmp_path):
-    script = tmp_path / "share.py"
-    script.write_text(
-        "import json, sys, torch; torch.set_num_threads(1)\n"
-        f"sys.path[:0] = [{str(TESTS)!r}, {str(TESTS.parent)!r}]\n"
-        "from small_training import parts\n"
-        "from course_lib.training import train; from course_lib.schedules import TrainConfig\n"
-        "_, objective, batches = parts(dropout=0.0, batch=41)  # 42 pairs: the last batch holds one\n"
-        "config = TrainConfig(steps=6, lr=3e-3, warmup=2, precision='fp32')\n"
-        "history = train(objective, batches, config, progress=False)\n"
-        "import torch.distributed as d\n"
-        "if not d.is_initialized() or d.get_rank() == 0:\n"
-        "    open(sys.argv[1], 'w').write(json.dumps(history.losses))\n"
-    )
-    env = {**os.environ, "ACCELERATE_USE_CPU": "true", "CUDA_VISIBLE_DEVICES": ""}
-    launch = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_machines", "1"]
-    launch += ["--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0"]
-    losses = []
-    for processes in ("1", "2"):
-        out = tmp_path / f"{processes}.json"
-        command = [*launch, "--num_processes", processes, str(script), str(out)]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr[-2000:]
-        losses.append(json.loads(out.read_text()))
-    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """What each of two processes that share a training has seen."""
+    out = tmp_path_factory.mktemp("shared")
+    in_processes(2, TESTS / "shared_training.py", out)
+    return [json.loads((out / f"{i}.json").read_text()) for i in range(2)]
+
+
+def test_two_processes_give_the_losses_of_one(shared):
+    first, second = shared
+    assert first["plain"] == second["plain"] == pytest.approx(shared_training.plain(), rel=1e-5)
+
+
+def test_each_process_has_chance_of_its_own_also_after_a_checkpoint(shared):
+    first, second = shared
+    (losses, draw), (same_losses, other_draw) = first["dropout"], second["dropout"]
+    assert losses == same_losses and draw != other_draw
+    assert first["resumed"] == first["dropout"] and second["resumed"] == second["dropout"]
+
+
+def test_minutes_become_as_many_steps_in_each_process(shared):
+    first, second = shared
+    assert first["steps"] == second["steps"] > 2

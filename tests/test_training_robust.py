@@ -18,12 +18,7 @@ from course_lib.training import Diverged, train
 TESTS = Path(__file__).parent
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

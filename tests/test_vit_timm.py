@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
+from course_lib.torchvision_ops import library
 from course_lib.vit import ViT, ViTConfig
-from course_lib.vit_weights import from_timm, library, to_timm
+from course_lib.vit_weights import from_timm, to_timm
 
 CONFIG = ViTConfig(classes=5, image_size=12, patch_size=4, channels=2, d_model=24, heads=3, layers=2)
 SIZES = {"img_size": 12, "patch_size": 4, "in_chans": 2, "num_classes": 5}

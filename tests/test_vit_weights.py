@@ -6,13 +6,13 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from course_lib.torchvision_ops import library
 from course_lib.vit import ViT, ViTConfig, resized
 from course_lib.vit_weights import (
     VIT_SIZES,
     filled,
     from_hugging_face,
     given_back,
-    library,
     load_vit,
     our_weights,
     to_hugging_face,

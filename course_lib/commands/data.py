@@ -25,25 +25,30 @@ def run(args: argparse.Namespace) -> int:
 
 def described(name: str) -> str:
     """One set in a few lines: what it is, where it lies, its size and its licence."""
-    entry, path = datasets.catalogue()[name], datasets.find(name)
-    where = f"{path} ({size(path)})" if path else "not on this machine; fetched when it is asked for"
+    entry, files = datasets.find_set(name), datasets.find_files(name)
+    where = places(files) if files else "not on this machine; fetched when it is asked for"
     return f"{name}\n  what     {entry.about}\n  where    {where}\n  licence  {entry.licence}"
 
 
 def verified(name: str) -> bool:
     """Fetch one set if need be, verify it, and say so; False where that failed."""
     try:
-        path = datasets.locate(name)
-        entry = datasets.find_set(name)
-        how = f"verified by {entry.check(path)}" if entry.file else "part of the course"
+        entry, files = datasets.find_set(name), datasets.locate_files(name)
+        how = f"verified by {entry.check(*files)}" if entry.file else "part of the course"
     except (datasets.DataSetUnavailable, OSError, ValueError) as problem:
         print(f"{name}: {problem}", file=sys.stderr)
         return False
-    print(f"{name}: {how}\n  {path} ({size(path)})")
+    print(f"{name}: {how}\n  {places(files)}")
     return True
 
 
-def size(path: Path) -> str:
-    """How large a file is, or all files of a folder together."""
+def places(files: list[Path]) -> str:
+    """Where a set's file or folder lies, or its files, and how large they are together."""
+    where = files if len(files) == 1 else dict.fromkeys(file.parent for file in files)
+    return f"{' and '.join(map(str, where))} ({sum(map(size, files)) / 1e6:.1f} MB)"
+
+
+def size(path: Path) -> int:
+    """The bytes of a file, or of all files in a folder together."""
     files = [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
-    return f"{sum(one.stat().st_size for one in files) / 1e6:.1f} MB"
+    return sum(one.stat().st_size for one in files)

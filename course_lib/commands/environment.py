@@ -12,10 +12,9 @@ from typing import Any
 
 from course_lib.commands import venv
 from course_lib.commands.requirements import ROOT, is_repository, missing
-from course_lib.commands.venv import SetUpError
+from course_lib.commands.venv import WINDOWS, SetUpError
 
 __all__ = ["ROOT", "SetUpError", "become", "child_environment", "ensure", "is_repository"]
-WINDOWS = os.name == "nt"
 
 
 def ensure(extras: Sequence[str] = ()) -> None:

@@ -1,7 +1,5 @@
 """`train gpt`: a language model, trained on a text, measured on held-out text, and saved."""
 
-from pathlib import Path
-
 from course_lib.commands import train_settings
 
 HELP = "a language model that continues texts"
@@ -11,10 +9,8 @@ WATCHED = 20_000  # tokens of the validation text, for early stopping
 
 def add_arguments(kind):
     """Text, vocabulary, sizes, and how to train; what is not given comes from a preset."""
-    presets = train_settings.presets("gpt")
-    base = presets["grammar"]
-    kind.add_argument("--preset", help=f"settings known to work: {', '.join(presets)}; flags go before them")
-    for flag, type, about in (
+    base = train_settings.presets("gpt")["grammar"]
+    own = (
         ("data", str, "name of a text"),
         ("tokens", str, "characters, words (between blanks) or bpe"),
         ("vocab", int, "tokens of a bpe vocabulary"),
@@ -27,9 +23,8 @@ def add_arguments(kind):
         ("schedule", str, "of the learning rate: linear, cosine, noam or constant"),
         ("weight-decay", float, "of matrices"),
         ("evaluate-every", int, "steps between two looks at the validation text; the best weights stay"),
-    ):
-        kind.add_argument(f"--{flag}", type=type, help=f"{about} ({base[flag.replace('-', '_')]})")
-    train_settings.add_arguments(kind, **base)
+    )
+    train_settings.add_arguments(kind, "gpt", base, own)
 
 
 def run(args) -> int:
@@ -37,21 +32,17 @@ def run(args) -> int:
     from course_lib.language_model import save_language_model
     from course_lib.training import train
 
-    out = args.out or Path("runs") / f"gpt-{args.preset or args.data}"
+    out = train_settings.folder(args)
     data, tokens, ids, objective, batches, config = prepare(args)
     size = sum(p.numel() for p in objective.parameters())
     print(f"{data.name}: {len(ids['train']):,} tokens to train on, {len(ids['validation']):,} for validation")
     print(f"{size:,} parameters, {len(tokens):,} tokens in the vocabulary; checkpoints in {out}")
-    keep = keep_best(objective.model, ids["validation"]) if args.evaluate_every else None
+    keep = keep_best(objective.model, ids["validation"], out) if args.evaluate_every else None
     places = {"folder": out / "checkpoints", "device": args.device}
     history = train(objective, batches, config, evaluate=keep, **places)
     if not train_settings.is_main():
         return 0
-    print(
-        f"{history.steps:,} steps in {history.seconds / 60:.2f} minutes, "
-        f"{history.tokens / history.seconds:,.0f} tokens per second; "
-        f"last losses {sum(history.losses[-100:]) / len(history.losses[-100:]):.3f}"
-    )
+    print(train_settings.summary(history, "tokens"))
     if keep:
         print(f"kept: the weights with a loss of {keep.restore():.4f} on a part of the validation text")
     report(data, objective.model, tokens, ids)
@@ -100,12 +91,13 @@ def vocabulary(args, text):
     return kinds[args.tokens].train([text])
 
 
-def keep_best(model, ids):
+def keep_best(model, ids, out):
     """Early stopping, by the loss on the beginning of the validation text."""
     from course_lib.early_stopping import KeepBest
     from course_lib.language_model import mean_loss
 
-    return KeepBest(model, lambda: mean_loss(model, ids[:WATCHED]))
+    file = out / "checkpoints" / "best.safetensors" if train_settings.is_main() else None
+    return KeepBest(model, lambda: mean_loss(model, ids[:WATCHED]), file)
 
 
 def report(data, model, tokens, ids) -> None:

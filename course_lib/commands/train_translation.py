@@ -1,7 +1,5 @@
 """`train translation`: a translator, trained on sentence pairs, measured on held-out ones, and saved."""
 
-from pathlib import Path
-
 from course_lib.commands import train_settings
 
 BEAM = 4
@@ -10,10 +8,9 @@ HELP = "a translator from one language to another"
 
 def add_arguments(kind):
     """Data, sizes, and how to train; what is not given comes from a preset."""
-    presets = train_settings.presets("translation")
-    base = {key: value for key, value in presets["spa-eng-8"].items() if key != "steps"}
-    kind.add_argument("--preset", help=f"settings known to work: {', '.join(presets)}; flags go before them")
-    for flag, type, about in (
+    base = {**train_settings.presets("translation")["spa-eng-8"], "minutes": 10.0}
+    del base["steps"]
+    own = (
         ("data", str, "name of a data set"),
         ("max-words", int, "the longest sentence, in words; 0: any"),
         ("vocab", int, "tokens of the shared vocabulary"),
@@ -21,11 +18,10 @@ def add_arguments(kind):
         ("layers", int, "blocks of the encoder, and of the decoder"),
         ("dropout", float, "probability; pays after several epochs"),
         ("label-smoothing", float, "share of the target probability spread over all tokens"),
-    ):
-        kind.add_argument(f"--{flag}", type=type, help=f"{about} ({base[flag.replace('-', '_')]})")
+    )
     kind.add_argument("--heads", type=int, help="attention heads (one for each 64 of d_model)")
     kind.add_argument("--d-ff", type=int, help="width of the feed-forward layers (four times d_model)")
-    train_settings.add_arguments(kind, minutes=10.0, **base)
+    train_settings.add_arguments(kind, "translation", base, own)
 
 
 def run(args) -> int:
@@ -33,7 +29,7 @@ def run(args) -> int:
     from course_lib.training import train
     from course_lib.translation import save_translator
 
-    out = args.out or Path("runs") / f"translation-{args.preset or args.data}"
+    out = train_settings.folder(args)
     data, tokens, objective, batches, config = prepare(args)
     size = sum(p.numel() for p in objective.parameters())
     print(f"{data.name}: {len(data.train):,} pairs to train on, {len(data.test):,} held out for the test")
@@ -41,11 +37,7 @@ def run(args) -> int:
     history = train(objective, batches, config, folder=out / "checkpoints", device=args.device)
     if not train_settings.is_main():
         return 0
-    print(
-        f"{history.steps:,} steps in {history.seconds / 60:.1f} minutes, "
-        f"{history.tokens / history.seconds:,.0f} target tokens per second; "
-        f"last losses {sum(history.losses[-100:]) / len(history.losses[-100:]):.3f}"
-    )
+    print(train_settings.summary(history, "target tokens"))
     report(data, objective.model, tokens)
     save_translator(out / "model", objective.model, tokens)
     print(f"The model is in {out / 'model'}.")

@@ -1,7 +1,5 @@
 """`train vision`: an image classifier, trained on labelled images, measured on held-out ones, and saved."""
 
-from pathlib import Path
-
 from course_lib.commands import train_settings
 
 HELP = "a Vision Transformer that says what is on an image"
@@ -9,10 +7,8 @@ HELP = "a Vision Transformer that says what is on an image"
 
 def add_arguments(kind):
     """Images, sizes, and how to train; what is not given comes from a preset."""
-    presets = train_settings.presets("vision")
-    base = presets["digits"]
-    kind.add_argument("--preset", help=f"settings known to work: {', '.join(presets)}; flags go before them")
-    for flag, type, about in (
+    base = {"minutes": 1.0, **train_settings.presets("vision")["digits"]}
+    own = (
         ("data", str, "name of a set of images"),
         ("patch-size", int, "side of a patch, in pixels"),
         ("tokenizer", str, "patches, or convolutions that look beyond their edges"),
@@ -26,17 +22,16 @@ def add_arguments(kind):
         ("label-smoothing", float, "share of the target probability spread over all classes"),
         ("schedule", str, "of the learning rate: linear, cosine, noam or constant"),
         ("weight-decay", float, "of matrices"),
-    ):
-        kind.add_argument(f"--{flag}", type=type, help=f"{about} ({base[flag.replace('-', '_')]})")
+    )
     kind.add_argument("--epochs", type=float, help="how long to train, in passes over the images")
     kind.add_argument("--checkpoint-epochs", type=int, help="epochs between checkpoints, instead of steps")
     kind.add_argument("--evaluate", type=int, metavar="STEP", help="train nothing, test this checkpoint")
-    train_settings.add_arguments(kind, minutes=1.0, **base)
+    train_settings.add_arguments(kind, "vision", base, own)
 
 
 def run(args) -> int:
     """Train, or take a checkpoint; test on the held-out images; what came out is printed."""
-    out = args.out or Path("runs") / f"vision-{args.preset or args.data}"
+    out = train_settings.folder(args)
     images, objective, batches, config = prepare(args)
     size = sum(p.numel() for p in objective.parameters())
     print(f"{images.name}: {len(images.train):,} images to train on, {len(images.test):,} for the test")
@@ -70,11 +65,7 @@ def learn(images, objective, batches, config, out) -> None:
     for one in history.evaluations:
         epoch = one["step"] / len(batches.epoch(0))
         print(f"after {epoch:.1f} epochs: {100 * one['accuracy']:.2f} % of the validation images right")
-    print(
-        f"{history.steps:,} steps in {history.seconds / 60:.2f} minutes, "
-        f"{history.tokens / history.seconds:,.0f} images per second; "
-        f"last losses {sum(history.losses[-100:]) / len(history.losses[-100:]):.3f}"
-    )
+    print(train_settings.summary(history, "images"))
 
 
 def finish(images, model, out) -> None:

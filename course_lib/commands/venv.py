@@ -19,6 +19,7 @@ from pathlib import Path
 from course_lib.commands import pip
 from course_lib.commands.requirements import ROOT, pinned, project
 
+WINDOWS = os.name == "nt"
 VENV = ROOT / ".venv"
 STAMP = "course_lib.stamp"
 D2L = "d2l==1.0.3"
@@ -31,7 +32,7 @@ class SetUpError(Exception):
 
 def python() -> Path:
     """The Python inside `.venv`, whether it exists or not."""
-    return VENV / "Scripts" / "python.exe" if os.name == "nt" else VENV / "bin" / "python"
+    return VENV / "Scripts" / "python.exe" if WINDOWS else VENV / "bin" / "python"
 
 
 def is_current() -> bool:
@@ -148,13 +149,14 @@ def _alone() -> Iterator[None]:
     with (Path(tempfile.gettempdir()) / f"course_lib-{place}.lock").open("a+b") as file:
         if not _locked(file, wait=False):
             print("Another set-up is running; waiting for it to end.", flush=True)
-            _locked(file, wait=True)
+            while not _locked(file, wait=True) and WINDOWS:
+                pass  # there one call waits for ten seconds only
         yield
 
 
 def _locked(file, wait: bool) -> bool:
     try:
-        if os.name == "nt":
+        if WINDOWS:
             import msvcrt
 
             msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)

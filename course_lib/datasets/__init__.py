@@ -11,6 +11,7 @@ pairs.py       from file to clean pairs to training, validation and test sentenc
 splits.py      the division of pairs: no sentence of either language on two sides
 texts.py       from file to training, validation and test texts
 images.py      from file to training, validation and test images
+labels.py      what is asked of labels everywhere
 labelled.py    from file to training, validation and test sentences with labels
 """
 
@@ -18,8 +19,9 @@ from course_lib.datasets.archives import BrokenArchive
 from course_lib.datasets.entry import DataSet
 from course_lib.datasets.images import ImageData, ImageSplit, load_images
 from course_lib.datasets.labelled import LabelledData, LabelledSplit, load_labelled
+from course_lib.datasets.labels import check_labels, check_number
 from course_lib.datasets.pairs import TranslationData, at_most, load_pairs, load_translation
-from course_lib.datasets.places import DataSetUnavailable, find, locate
+from course_lib.datasets.places import DataSetUnavailable, find, find_files, locate, locate_files
 from course_lib.datasets.sets import catalogue, find_set
 from course_lib.datasets.splits import Pair, Splits, fingerprint, split_pairs
 from course_lib.datasets.texts import TextData, load_text
@@ -38,7 +40,10 @@ __all__ = [
     "TranslationData",
     "at_most",
     "catalogue",
+    "check_labels",
+    "check_number",
     "find",
+    "find_files",
     "find_set",
     "fingerprint",
     "load_images",
@@ -47,5 +52,6 @@ __all__ = [
     "load_text",
     "load_translation",
     "locate",
+    "locate_files",
     "split_pairs",
 ]

@@ -61,17 +61,17 @@ class DataSet:
             return [self.file, f"{self.file}.gz"]
         return [self.file, self.file.replace(".tar.gz", ".tar.xz")] if self.members else [self.file]
 
-    def check(self, path: Path) -> str:
-        """Say how the file at `path` was recognised; raises BrokenArchive where it was not.
+    def check(self, *paths: Path) -> str:
+        """Say how the set's file, or each part's, was recognised; raises BrokenArchive where it was not.
 
         Where the publisher's file has no known SHA-256, a text with exactly the known number of well-formed
         pairs is accepted as well; this is logged as a warning.
         """
         if self.parts:
-            for part in self.parts:
-                plain = path / Path(part.file).name
-                part.check(plain if plain.exists() or part.sha256 else Path(f"{plain}.gz"))
+            for part, path in zip(self.parts, paths, strict=True):
+                part.check(path)
             return f"SHA-256 of each of its {len(self.parts)} files"
+        (path,) = paths
         for what, known in (("file", self.sha256), ("text", self.text_sha256)):
             if known:
                 found = sha256_of(path) if what == "file" else hashlib.sha256(unpacked(path)).hexdigest()

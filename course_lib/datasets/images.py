@@ -12,6 +12,7 @@ from torch import Tensor
 
 from course_lib.datasets.archives import BrokenArchive, read_members, unpacked
 from course_lib.datasets.entry import DataSet
+from course_lib.datasets.labels import check_labels, check_number
 from course_lib.datasets.pickles import load_arrays
 from course_lib.datasets.places import find_file, locate_file, naming
 from course_lib.datasets.sets import catalogue, find_set
@@ -30,10 +31,7 @@ class ImageSplit:
     labels: Int64[Tensor, " labels"]
 
     def __post_init__(self) -> None:
-        if len(self.pixels) != len(self.labels):
-            raise ValueError(f"{len(self.pixels)} images, but {len(self.labels)} labels")
-        if not len(self.pixels):
-            raise ValueError("no images: 0 images and 0 labels")
+        check_number("images", len(self.pixels), len(self.labels))
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -60,10 +58,8 @@ class ImageData:
     test: ImageSplit
 
     def __post_init__(self) -> None:
-        labels = torch.cat([split.labels for split in (self.train, self.validation, self.test)])
-        low, high = labels.min().item(), labels.max().item()
-        if low < 0 or high >= len(self.classes):
-            raise ValueError(f"{self.name}: labels run from {low} to {high}, for {len(self.classes)} classes")
+        for split in (self.train, self.validation, self.test):
+            check_labels(split.labels, len(self.classes), self.name)
 
 
 def load_images(name: str = EMBEDDED) -> ImageData:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from course_lib.datasets.archives import BrokenArchive, unpacked
 from course_lib.datasets.entry import DataSet
+from course_lib.datasets.labels import check_labels, check_number
 from course_lib.datasets.pairs import clean
 from course_lib.datasets.places import locate_file
 from course_lib.datasets.sets import catalogue, find_set
@@ -26,10 +27,7 @@ class LabelledSplit:
     labels: list[int]
 
     def __post_init__(self) -> None:
-        if len(self.sentences) != len(self.labels):
-            raise ValueError(f"{len(self.sentences)} sentences, but {len(self.labels)} labels")
-        if not self.sentences:
-            raise ValueError("no sentences: 0 sentences and 0 labels")
+        check_number("sentences", len(self.sentences), len(self.labels))
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -55,10 +53,8 @@ class LabelledData:
     test: LabelledSplit
 
     def __post_init__(self) -> None:
-        labels = [label for split in (self.train, self.validation, self.test) for label in split.labels]
-        if min(labels) < 0 or max(labels) >= len(self.classes):
-            low, high = min(labels), max(labels)
-            raise ValueError(f"{self.name}: labels run from {low} to {high}, for {len(self.classes)} classes")
+        for split in (self.train, self.validation, self.test):
+            check_labels(split.labels, len(self.classes), self.name)
 
 
 def load_labelled(name: str = EMBEDDED) -> LabelledData:

@@ -40,11 +40,20 @@ def find(name: str) -> Path | None:
 
     For a set of several files: the folder of the first, where all are there. Does not check and not download.
     """
+    files = find_files(name)
+    return place(find_set(name), files) if files else None
+
+
+def find_files(name: str) -> list[Path]:
+    """`find` for each file of the set; none of them where one is missing."""
     entry = find_set(name)
     found = [find_file(part) for part in entry.parts or (entry,)]
-    if not all(found):
-        return None
-    return found[0].parent if entry.parts else found[0]
+    return found if all(found) else []
+
+
+def place(entry: DataSet, files: list[Path]) -> Path:
+    """The file of a set, or the folder of its first one."""
+    return files[0].parent if entry.parts else files[0]
 
 
 def find_file(entry: DataSet) -> Path | None:
@@ -64,9 +73,13 @@ def locate(name: str) -> Path:
     Raises BrokenArchive for a file in one of the first two places that fails its check, and
     DataSetUnavailable where nothing is found and no download succeeds.
     """
+    return place(find_set(name), locate_files(name))
+
+
+def locate_files(name: str) -> list[Path]:
+    """`locate` for each file of the set; they may lie in several places."""
     entry = find_set(name)
-    located = [locate_file(part) for part in entry.parts or (entry,)]
-    return located[0].parent if entry.parts else located[0]
+    return [locate_file(part) for part in entry.parts or (entry,)]
 
 
 def locate_file(entry: DataSet) -> Path:

@@ -4,6 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+from torch import Tensor
+
 Answer = Callable[..., Any]
 Arguments = tuple[Any, ...]
 
@@ -46,3 +49,13 @@ def mistake(name: str, why: str, *wrong: Answer) -> Mistake:
 def value(answer: Any) -> Answer:
     """A function without arguments that returns `answer`: for exercises that ask for a number or a word."""
     return lambda: answer
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    """Random numbers to ask with, the same at every call."""
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def numbered(*shape: int) -> Tensor:
+    """0, 1, 2, … in the given shape: each number says where it comes from."""
+    return torch.arange(torch.Size(shape).numel()).reshape(shape).float()

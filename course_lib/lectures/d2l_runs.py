@@ -85,7 +85,7 @@ class Maps:
 @cache
 def stored() -> list[Run]:
     """The stored runs, by system and seed."""
-    return [as_run(run) for run in _content()["runs"]]
+    return [as_run(run) for run in _content()["runs"]["trainings"]]
 
 
 @cache
@@ -96,7 +96,7 @@ def facts() -> Facts:
 @cache
 def maps() -> Maps:
     """Of the lecture's system with seed 0, for one of its four sentences."""
-    content = _content()["attention"]
+    (content,) = _content()["runs"]["attention"]
     return Maps(**{**content, "source": tuple(content["source"]), "target": tuple(content["target"])})
 
 

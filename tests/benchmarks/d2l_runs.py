@@ -7,7 +7,6 @@ when the minutes are over; called again, it goes on. To remake everything, delet
 """
 
 import argparse
-import json
 import time
 from dataclasses import asdict
 from itertools import product
@@ -15,8 +14,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import machine
-from course_lib.files import atomic_path
+from benchmarks import report
 from course_lib.lectures.d2l_course import CourseDecoder, CourseEncoder
 from course_lib.lectures.d2l_runs import SEEDS, STORED, SYSTEMS, Facts, Run, Written
 from course_lib.lectures.d2l_training import (
@@ -45,16 +43,17 @@ def main() -> None:
     end = time.monotonic() + 60 * parser.parse_args().minutes
     torch.set_num_threads(1)
     data = d2l.MTFraEng(batch_size=128)
-    content = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else start(data)
-    made = {(run["system"], run["seed"]) for run in content["runs"]}
+    content = report.read_runs(STORED, "benchmarks.d2l_runs", facts=asdict(counted(data)))
+    trainings = content["runs"].setdefault("trainings", [])
+    made = {(run["system"], run["seed"]) for run in trainings}
     for system, seed in product(SYSTEMS, SEEDS):
         if (system, seed) not in made and time.monotonic() < end:
             model, run = train(system, seed, data)
-            content["runs"].append(asdict(run))
-            content["runs"].sort(key=lambda run: (SYSTEMS.index(run["system"]), run["seed"]))
+            trainings.append(asdict(run))
+            trainings.sort(key=lambda run: (SYSTEMS.index(run["system"]), run["seed"]))
             if (system, seed) == (SYSTEMS[0], SEEDS[0]):
-                content["attention"] = shortened(asdict(attention_maps(model, data, ENGLISH[-1])))
-            write(content)
+                content["runs"]["attention"] = [shortened(asdict(attention_maps(model, data, ENGLISH[-1])))]
+            report.write_runs(STORED, content)
             print(system, seed, flush=True)
 
 
@@ -141,12 +140,12 @@ def divided(pairs, data) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     return train_on, {english: french for english, french in rest.items() if english not in train_on}
 
 
-def start(data: d2l.MTFraEng) -> dict[str, Any]:
-    """The file without runs."""
+def counted(data: d2l.MTFraEng) -> Facts:
+    """The data, counted."""
     pairs, known = sentences(data), data.tgt_vocab.token_to_idx
     train_on, held_out = divided(pairs, data)
     spelt = [all(word in known for word in french.split()) for _, french in pairs]
-    counted = Facts(
+    return Facts(
         pairs=len(pairs),
         train_pairs=data.num_train,
         held_out_pairs=len(pairs) - data.num_train,
@@ -157,8 +156,6 @@ def start(data: d2l.MTFraEng) -> dict[str, Any]:
         four_seen=sum(pair in pairs[: data.num_train] for pair in zip(ENGLISH, FRENCH, strict=True)),
         padding=round((data.arrays[3] == data.tgt_vocab["<pad>"]).float().mean().item(), 3),
     )
-    command = "cd tests && python -m benchmarks.d2l_runs"
-    return {"command": command, "machine": machine.describe("cpu"), "facts": asdict(counted), "runs": []}
 
 
 def curve(model: d2l.Seq2Seq, name: str) -> tuple[float, ...]:
@@ -178,17 +175,6 @@ def shortened(content: Any) -> Any:
 
 def rounded(numbers) -> tuple[float, ...]:
     return tuple(round(number, 3) for number in numbers)
-
-
-def write(content: dict[str, Any]) -> None:
-    """A run on each line, so that the file can be read and compared."""
-    maps = content.get("attention")
-    lines = ",\n".join(f"  {json.dumps(run, ensure_ascii=False)}" for run in content["runs"])
-    rest = {name: content[name] for name in ("command", "machine", "facts")}
-    head = json.dumps({**rest, "attention": 0, "runs": None}, indent=1).removesuffix("null\n}")
-    head = head.replace('"attention": 0', f'"attention": {json.dumps(maps, ensure_ascii=False)}')
-    with atomic_path(STORED) as temporary:
-        temporary.write_text(f"{head}[\n{lines}\n ]\n}}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def write_runs(path: Path, content: dict[str, Any]) -> None:
     """Write stored trainings, "runs" by part, each run on a line: so the file can be read and compared."""
     parts = []
     for name, runs in content["runs"].items():
-        lines = ",\n".join(f"   {json.dumps(run)}" for run in runs)
+        lines = ",\n".join(f"   {json.dumps(run, ensure_ascii=False)}" for run in runs)
         parts.append(f'  "{name}": [\n{lines}\n  ]')
     head = json.dumps({key: content[key] for key in content if key != "runs"}, indent=1)[:-2]
     with atomic_path(path) as temporary:
