@@ -18,6 +18,7 @@ NEEDS = {
     "colab": None,
     "twin": None,
     "student": ("dev",),
+    "slides": ("dev",),
 }
 
 

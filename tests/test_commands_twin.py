@@ -16,6 +16,7 @@ def test_it_runs_widgets_the_set_up_cell_and_the_first_notebooks():
     files = [one for one in twin.arguments([]) if one.endswith((".py", ".ipynb"))]
     assert all((ROOT / name).is_file() for name in files)
     assert {"tests/test_widgets.py", "tests/colab/check_set_up_cell.py"} <= set(files)
+    assert "tests/browser/check_old_widgets.py" in files
     notebooks = [name for name in files if name.endswith(".ipynb")]
     assert [name[len("notebooks/") :][:3] for name in notebooks] == ["00_", "01_", "02_", "03_", "04_", "05_"]
 

@@ -1,19 +1,27 @@
 """The teaching guide: every chapter, exercises and widgets that exist, plans of 50 minutes; and slides."""
 
+import base64
 import re
+import struct
+from argparse import Namespace
+from pathlib import Path
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from course_lib.commands import slides
-from course_lib.commands.environment import ROOT
+from course_lib.commands.environment import ROOT, SetUpError
 from course_lib.commands.lint import EXERCISE
 from course_lib.exercises import catalogue
 from course_lib.widgets.gallery import EXHIBITS
 
 GUIDE = (ROOT / "notebooks" / "TEACHING.md").read_text(encoding="utf-8")
 PARTS = re.split(r"(?m)^## (?:Chapter|Appendix) (\d\d[a-z]?)\. ", GUIDE)[1:]
+# the beginning of a picture of 900 by 300 pixels: all that is read of it
+PNG = base64.b64encode(
+    b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 900, 300) + bytes(20)
+).decode()
 SECTIONS = dict(zip(PARTS[::2], PARTS[1::2], strict=True))
 CHAPTERS = sorted(path.name.partition("_")[0] for path in (ROOT / "notebooks").glob("[0-9][0-9]*_*.ipynb"))
 
@@ -69,6 +77,24 @@ def test_a_heading_begins_a_slide_and_solutions_are_left_out():
     assert kinds == ["slide", "subslide", "slide", "subslide", "-", "fragment", "skip"]
 
 
-def test_the_command_for_slides_names_what_there_is():
-    name = re.search(r"--SlidesExporter\.preprocessors=([\w.]+)\.(\w+) notebooks/(\S+)", GUIDE)
-    assert name[1] == slides.__name__ and hasattr(slides, name[2]) and (ROOT / "notebooks" / name[3]).exists()
+def test_what_has_no_room_goes_on_to_the_next_slide_and_drawing_code_is_left_out():
+    picture = f'<img alt="a" width="600" src="data:image/png;base64,{PNG}">'
+    drawing = new_code_cell("draw()", outputs=[new_output("display_data", {"text/html": picture})])
+    long = [new_code_cell("\n".join(["1"] * 18)) for _ in range(2)]
+    setup = new_code_cell("# @title Set-up: what the course runs on")
+    nb = new_notebook(cells=[new_markdown_cell("## Part"), setup, new_code_cell("1"), *long, drawing])
+    nb, _ = slides.Slides().preprocess(nb, {})
+    kinds = [cell.metadata.slideshow.slide_type for cell in nb.cells]
+    assert kinds == ["slide", "skip", "-", "-", "subslide", "-"]
+    assert slides.drawn(nb.cells[-1]) == 200  # 600 pixels across, three times as wide as high
+    page = slides.html(nb, "some")
+    assert "draw()" not in page and PNG in page and slides.STYLE in page and "@title" not in page
+
+
+def test_the_command_for_slides_names_what_there_is(tmp_path):
+    (name,) = re.findall(r"`python -m course_lib slides (notebooks/\S+)`", GUIDE)
+    assert slides.run(Namespace(notebooks=[ROOT / name], to=tmp_path)) == 0
+    page = (tmp_path / f"{Path(name).stem}.slides.html").read_text(encoding="utf-8")
+    assert page.count("<section") > 20
+    with pytest.raises(SetUpError, match="no_such"):
+        slides.run(Namespace(notebooks=[Path("no_such.ipynb")], to=tmp_path))

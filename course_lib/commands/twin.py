@@ -1,7 +1,8 @@
 """`twin`: the widgets and the first notebooks with the versions that Colab carries, in `.venv-colab`.
 
-Standard library only. The versions stand in tests/colab/constraints.txt. The course itself is not installed:
-the tests find it beside them, and one of them lets the set-up cell install it in a fresh environment on top.
+Standard library only. The versions stand in tests/colab/constraints.txt. Three widgets are moved in a browser
+(Chromium, installed where that is possible, as for `test --browser`). The course itself is not installed: the
+tests find it beside them, and one of them lets the set-up cell install it in a fresh environment on top.
 """
 
 import argparse
@@ -10,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from course_lib.commands import environment, pip, venv
+from course_lib.commands import browser, environment, pip, venv
 from course_lib.commands.environment import ROOT
 from course_lib.commands.requirements import pinned, requirements
 from course_lib.commands.test import NBVAL, shared_out, with_threads
@@ -22,6 +23,7 @@ PINS = ROOT / "tests" / "colab" / "constraints.txt"
 UNIT_TESTS = (
     "tests/colab/check_versions.py",
     "tests/colab/check_set_up_cell.py",
+    "tests/browser/check_old_widgets.py",
     "tests/test_show.py",
     "tests/test_widgets.py",
 )
@@ -40,7 +42,9 @@ def run(args: argparse.Namespace) -> int:
     if args.only_make:
         return 0
     command = [str(python()), "-m", "pytest", *arguments(args.rest)]
-    variables = with_threads(command, environment.child_environment())
+    if browser.find() is None:
+        browser.install_chromium()
+    variables = with_threads(command, {**environment.child_environment(), "COURSE_BROWSER": "1"})
     return environment.become(command, env=variables, cwd=ROOT)
 
 
@@ -73,7 +77,7 @@ def fingerprint() -> str:
 
 def wanted() -> list[str]:
     """What is installed beside PyTorch: all that the course and its tests ask for."""
-    return requirements(("dev",))
+    return requirements(("dev", "browser"))
 
 
 def set_up() -> None:

@@ -29,14 +29,14 @@ def makers() -> dict[str, Callable[[], Any]]:
 
 
 def values(control: ipywidgets.Widget) -> list[Any]:
-    """Every value that the control can take; of a field to type in, only its text with two words more.
+    """Every value that the control can take; of a field to type in, only its text with the last word twice.
 
     Raises ValueError for a kind of control that is not known here.
     """
     if hasattr(control, "options"):
         return [option[1] if isinstance(option, tuple) else option for option in control.options]
     if isinstance(control, ipywidgets.Text):
-        return [f"{control.value} and more"]
+        return [f"{control.value} {control.value.split()[-1]}"]  # every vocabulary has that word
     if isinstance(control.value, bool):
         return [False, True]
     if not isinstance(getattr(control, "max", None), int | float):

@@ -149,17 +149,26 @@ def box_by_mouse(frame: Frame, control: Locator) -> Seen:
 
 
 def list_by_keys(frame: Frame, control: Locator) -> Seen:
-    """Down the list until something changes, then back up."""
-    seen, steps = Seen(), control.locator("option").count() - 1
-    start = control.evaluate("e => e.selectedIndex")
-    control.focus()
-    for key in ["ArrowDown"] * (steps - start) + ["ArrowUp"] * steps:
-        frame.after(lambda key=key: frame.page.keyboard.press(key), seen, wait=3000)
-        if seen.everything and control.evaluate("e => e.selectedIndex") == start:
+    """Open the list by the space bar and choose down it until something changes; then as it was.
+
+    JupyterLab takes the arrow keys from a list that is closed, to walk through its cells, and no others.
+    """
+    seen, start = Seen(), control.evaluate("e => e.selectedIndex")
+    for i in (*range(start + 1, control.locator("option").count()), *reversed(range(start))):
+        frame.after(lambda i=i: choose(frame.page, control, i), seen, wait=3000)
+        if seen.everything:
             break
-    while (now := control.evaluate("e => e.selectedIndex")) != start:
-        frame.page.keyboard.press("ArrowDown" if now < start else "ArrowUp")
+    frame.after(lambda: choose(frame.page, control, start), seen, wait=3000)
     return seen
+
+
+def choose(page: Page, control: Locator, index: int) -> None:
+    """Open the list, go to one of its lines, and take it; no key for a line that is chosen already."""
+    control.focus()
+    steps = index - control.evaluate("e => e.selectedIndex")
+    keys = ["Space", *["ArrowDown" if steps > 0 else "ArrowUp"] * abs(steps), "Enter"] if steps else []
+    for key in keys:
+        page.keyboard.press(key)
 
 
 def list_by_mouse(frame: Frame, control: Locator) -> Seen:
@@ -198,3 +207,11 @@ def type_and_restore(frame: Frame, control: Locator) -> Seen:
 
 BY_KEYS = {"slider": slider_by_keys, "box": box_by_keys, "list": list_by_keys, "text": text_by_keys}
 BY_MOUSE = {"slider": slider_by_mouse, "box": box_by_mouse, "list": list_by_mouse, "text": text_by_mouse}
+
+
+def every_move(frame: Frame) -> Iterator[tuple[str, Seen]]:
+    """Move each control both ways; yields which it was and how, in words, and what became of it."""
+    for kind, name, control in frame.controls():
+        assert name, f"a {kind} without a label"
+        for way, moves in (("keys", BY_KEYS), ("mouse", BY_MOUSE)):
+            yield f"{name} by {way}", moves[kind](frame, control)

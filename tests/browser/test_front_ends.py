@@ -9,15 +9,13 @@ import pytest
 
 pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
 
-from moves import BY_KEYS, BY_MOUSE, Frame  # noqa: E402
+from moves import Frame, every_move  # noqa: E402
 from pages import open_chapter, open_lab, open_voila, page_of  # noqa: E402
 from report import ARTIFACTS  # noqa: E402
 
 from course_lib.widgets.gallery import EXHIBITS, Exhibit  # noqa: E402
 
 OPEN = {"JupyterLab": open_lab, "Voilà": open_voila}
-# JupyterLab walks through its cells by the arrow keys, even where a list in one of them has the focus.
-TAKEN = {("JupyterLab", "list", "keys")}
 SERVER = {"JupyterLab": "lab", "Voilà": "voila"}
 
 
@@ -41,15 +39,10 @@ def test_every_control_moves_the_picture_and_the_text(front_end, exhibit: Exhibi
     frame.appears()
     frame.place.screenshot(path=ARTIFACTS / f"{name}-{exhibit.widget}.png")
     idle = []
-    for kind, label, control in frame.controls():
-        assert label, f"a {kind} without a label"
-        for way, moves in (("keys", BY_KEYS), ("mouse", BY_MOUSE)):
-            if (name, kind, way) in TAKEN:
-                continue
-            seen = moves[kind](frame, control)
-            report.add(name, exhibit.widget, seen.milliseconds)
-            if not seen.everything:
-                idle.append(f"{label} by {way}: {seen.pictures} new pictures, {seen.texts} new texts")
+    for move, seen in every_move(frame):
+        report.add(name, exhibit.widget, seen.milliseconds)
+        if not seen.everything:
+            idle.append(f"{move}: {seen.pictures} new pictures, {seen.texts} new texts")
     errors, trouble.errors = trouble.errors, []
     assert not idle
     assert not errors

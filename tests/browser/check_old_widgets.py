@@ -1,0 +1,40 @@
+"""Runs in the twin alone (`python -m course_lib twin`): widgets in JupyterLab as ipywidgets 7 draws them.
+
+Colab has no JupyterLab. What it has in common with this page is ipywidgets 7, in kernel and browser: its
+controls, and the sliders of jQuery.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+from moves import HANDLE, Frame, every_move
+from pages import Trouble, open_chapter, open_lab, page_of
+from report import ARTIFACTS
+
+from course_lib.widgets.gallery import EXHIBITS, Exhibit
+
+CHOSEN = {"softmax_explorer", "mask_explorer", "bleu_explorer"}  # among them every kind of control
+# jupyterlab_widgets 1.1.11 asks for MathJax 2, and finds that of JupyterLab 4; no widget here needs any
+MATHJAX = "Cannot read properties of undefined (reading 'Queue')"
+
+
+@pytest.fixture(scope="module")
+def page(browser, lab) -> Iterator[tuple["playwright.sync_api.Page", Trouble]]:  # noqa: F821
+    """JupyterLab with the gallery, and its troubles."""
+    with page_of(browser) as (page, trouble):
+        open_lab(page, lab)
+        yield page, trouble
+
+
+@pytest.mark.parametrize("exhibit", [e for e in EXHIBITS if e.widget in CHOSEN], ids=lambda one: one.widget)
+def test_every_control_moves_the_picture_and_the_text(page, lab, exhibit: Exhibit) -> None:
+    page, trouble = page
+    open_chapter(page, exhibit)
+    frame = Frame(page, exhibit.widget)
+    frame.appears()
+    frame.place.screenshot(path=ARTIFACTS / f"ipywidgets 7-{exhibit.widget}.png")
+    kinds = [frame.place.locator(one).count() > 0 for one in HANDLE.split(", ")]
+    assert kinds == [False, True], "these are not the sliders of ipywidgets 7"
+    assert not [move for move, seen in every_move(frame) if not seen.everything]
+    assert not [error for error in trouble.errors if error != MATHJAX] and not trouble.strangers
+    assert "Traceback" not in lab.log.read_text()
