@@ -38,4 +38,5 @@ class PixelAttention(nn.Module):
         return x + self.w_o(gathered).view_as(x)
 
     def split(self, x: Float[Tensor, "batch channels pixels"]) -> Float[Tensor, "batch heads pixels d_head"]:
-        return x.unflatten(1, (self.heads, -1)).transpose(-2, -1)
+        vectors = x.unflatten(1, (self.heads, -1)).transpose(-2, -1)
+        return vectors.contiguous()  # otherwise the fused kernel would silently give way to the formula

@@ -56,7 +56,7 @@ def learning_rate(step: int, total: int | None, config: TrainConfig, d_model: in
     "linear" and "cosine" fall to 0 at the end, "constant" stays.
     "noam" is lr · d_model^−½ · min(n^−½, n · warmup^−1.5) at the n-th step.
     Raises ValueError where the fall needs a number of steps that is not known yet.
-    Source: Vaswani et al. 2017, equation (3), and Kak slide 70 ("noam").
+    Source: Vaswani et al. 2017, equation (3) ("noam"); Kak slide 75 for the rise.
     """
     n = step + 1
     if config.schedule == "noam":

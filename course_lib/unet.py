@@ -41,8 +41,8 @@ class ResidualBlock(nn.Module):
         nn.init.zeros_(self.second.weight)  # at first nothing is added
 
     def forward(
-        self, x: Float[Tensor, "batch width_in height width"], time: Float[Tensor, "batch d_time"]
-    ) -> Float[Tensor, "batch width_out height width"]:
+        self, x: Float[Tensor, "batch channels_in height width"], time: Float[Tensor, "batch d_time"]
+    ) -> Float[Tensor, "batch channels_out height width"]:
         h = self.first(F.silu(self.norm_in(x))) + self.time(time)[:, :, None, None]
         return self.shortcut(x) + self.second(F.silu(self.norm_out(h)))
 
@@ -57,8 +57,8 @@ class Coarsest(nn.Module):
         self.attention = attention if config.attention else nn.Identity()
 
     def forward(
-        self, x: Float[Tensor, "batch width height columns"], time: Float[Tensor, "batch d_time"]
-    ) -> Float[Tensor, "batch width height columns"]:
+        self, x: Float[Tensor, "batch channels height width"], time: Float[Tensor, "batch d_time"]
+    ) -> Float[Tensor, "batch channels height width"]:
         return self.after(self.attention(self.before(x, time)), time)
 
 
@@ -77,8 +77,8 @@ class Level(nn.Module):
         self.after = ResidualBlock(2 * width, width, d_time, groups)
 
     def forward(
-        self, x: Float[Tensor, "batch width height columns"], time: Float[Tensor, "batch d_time"]
-    ) -> Float[Tensor, "batch width height columns"]:
+        self, x: Float[Tensor, "batch channels height width"], time: Float[Tensor, "batch d_time"]
+    ) -> Float[Tensor, "batch channels height width"]:
         here = self.before(x, time)
         below = self.inner(self.down(here), time)
         return self.after(torch.cat([here, self.up(F.interpolate(below, scale_factor=2.0))], dim=1), time)

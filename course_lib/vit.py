@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.blocks import EncoderBlock
@@ -95,10 +95,10 @@ class ViT(nn.Module):
                 nn.init.zeros_(p)
         nn.init.zeros_(self.head.weight)
 
-    def states(
+    def embedded(
         self, images: Float[Tensor, "batch channels height width"]
     ) -> Float[Tensor, "batch tokens d_model"]:
-        """What the last LayerNorm leaves of each token: the class token, if there is one, then the patches.
+        """What the first block reads: the class token, if there is one, then the patches, with positions.
 
         Raises ValueError for images of other channels or another size than the model's.
         """
@@ -110,14 +110,37 @@ class ViT(nn.Module):
         x = self.patches(images)
         if self.class_token is not None:
             x = torch.cat([self.class_token.expand(len(x), 1, -1), x], dim=1)
-        x = self.dropout(self.positions(x))
+        return self.dropout(self.positions(x))
+
+    def states(
+        self, images: Float[Tensor, "batch channels height width"]
+    ) -> Float[Tensor, "batch tokens d_model"]:
+        """What the last LayerNorm leaves of each token. Raises ValueError as `embedded` does."""
+        x = self.embedded(images)
         for block in self.blocks:
             x = block(x)
         return self.norm(x)
 
     def forward(self, images: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch classes"]:
         """How well each class fits each image: logits."""
-        return self.head(POOLINGS[self.config.pooling](self.states(images)))
+        if self.class_token is None:
+            return self.head(POOLINGS[self.config.pooling](self.states(images)))
+        x = self.embedded(images)
+        for block in self.blocks[:-1]:
+            x = block(x)
+        return self.head(self.norm(first_token(self.blocks[-1], x)))
+
+
+def first_token(
+    block: EncoderBlock, x: Float[Tensor, "batch tokens d_model"]
+) -> Float[Tensor, "batch d_model"]:
+    """What a block with pre-norm makes of the class token, `block(x)[:, 0]`, without making the other tokens.
+
+    After the last block nobody reads them: in it they are looked at, as keys and values, and no more.
+    """
+    attend, feed = block.residuals
+    token = attend(x[:, :1], lambda y: block.attention(y, attend.norm(x)))
+    return feed(token, block.feed_forward)[:, 0]
 
 
 def resized(model: ViT, image_size: int) -> ViT:
@@ -135,10 +158,3 @@ def resized(model: ViT, image_size: int) -> ViT:
         weights["positions.table"] = resize_positions(weights["positions.table"], side, before)
     copy.load_state_dict(weights)
     return copy.to(model.head.weight).train(model.training)
-
-
-def check_labels(labels: Int[Tensor, " n"], classes: int) -> None:
-    """Raises ValueError where a label is not one of 0 … classes − 1; on a GPU it would end the process."""
-    low, high = labels.min().item(), labels.max().item()
-    if low < 0 or high >= classes:
-        raise ValueError(f"labels run from {low} to {high}, but classes={classes} takes 0 to {classes - 1}")

@@ -23,7 +23,7 @@ def attention_maps(model: ViT, images: Float[Tensor, "batch channels height widt
     training = model.training
     model.eval()
     with record_attention(model) as maps:
-        model(images)
+        model.states(images)  # the last layer of all tokens: for logits the class token's is enough
     model.train(training)
     return torch.stack([maps[f"blocks.{i}.attention"][0] for i in range(len(model.blocks))])
 

@@ -44,6 +44,12 @@ def test_the_stub_is_not_tried_yet(exercise: Exercise) -> None:
     assert judge(exercise, ...).state == "not tried"
 
 
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=name_of)
+def test_an_answer_of_an_unknown_kind_gets_a_counterexample(exercise: Exercise) -> None:
+    verdict = judge(exercise, lambda *arguments: {"none": "of this"})
+    assert (verdict.state, verdict.mistake) == ("wrong", None)
+
+
 @pytest.mark.parametrize(("exercise", "known"), MISTAKES, ids=name_of)
 def test_each_mistake_is_called_by_its_name(exercise: Exercise, known: Mistake) -> None:
     for wrong in known.wrong:
@@ -202,6 +208,8 @@ def test_what_the_check_says(answer: object, state: str, said: str) -> None:
         (torch.tensor(2.0), 2, None),
         (torch.tensor([True]), torch.tensor([True]), None),
         (torch.tensor([3]), torch.tensor([3.0]), None),
+        (([0, 1], 2), (range(2), 2), None),
+        (([0, 1], 2), (torch.arange(2), 2), None),
         ("queries", "keys", "'keys' is not right"),
         (0.5, "a half", "'a half' is not right"),
     ],
@@ -212,6 +220,23 @@ def test_values_of_every_kind(expected: object, answer: object, said: str | None
     verdict = judge(exercise, (lambda x: answer) if returned else answer)
     assert verdict.state == ("passed" if said is None else "wrong")
     assert said is None or said in verdict.text
+
+
+def test_a_list_that_is_changed_in_place_is_noticed() -> None:
+    exercise = Exercise("00.list", lambda parts: [2 * part for part in parts], (([torch.ones(2)],),), ())
+
+    def doubled(parts):
+        for part in parts:
+            part *= 2
+        return parts
+
+    def replaced(parts):
+        parts[0] = 2 * parts[0]
+        return parts
+
+    for answer in (doubled, replaced):
+        assert "changes its arguments in place" in judge(exercise, answer).text
+    assert judge(exercise, lambda parts: [part + part for part in parts]).state == "passed"
 
 
 def test_the_answer_to_a_question_is_not_given_away() -> None:

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from course_lib.attention import attention
 from course_lib.pixel_attention import PixelAttention
@@ -81,6 +82,12 @@ def test_moved_pixels_give_moved_answers():
         return pictures.flatten(2)[:, :, order].view_as(pictures)
 
     assert torch.allclose(layer(moved(x)), moved(layer(x)), atol=1e-5)
+
+
+def test_the_fused_kernel_is_reached(device):
+    """By queries and keys whose numbers do not lie side by side it is not, and nothing says so."""
+    with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION]):
+        layer_of(device)(random_pictures(2, 12, 5, 7, device=device))
 
 
 def test_at_first_nothing_is_added():

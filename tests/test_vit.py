@@ -10,7 +10,7 @@ from torch import nn
 
 from course_lib.patches import unfold_patches
 from course_lib.recorder import record_attention
-from course_lib.vit import NAMED, POOLINGS, POSITIONS, ViT, ViTConfig, check_labels, resized
+from course_lib.vit import NAMED, POOLINGS, POSITIONS, ViT, ViTConfig, resized
 
 CONFIG = ViTConfig(classes=5, image_size=12, patch_size=4, channels=3, d_model=24, heads=2, layers=2)
 FORMS = [{field: name} for field, known in NAMED.items() for name in known]
@@ -159,9 +159,25 @@ def test_a_resized_model_reads_images_of_another_size(device, positions):
 def test_every_attention_can_be_seen():
     model = model_of()
     with record_attention(model) as maps:
-        model(random_images(2, 3, 12, 12))
+        model.states(random_images(2, 3, 12, 12))
     assert list(maps) == ["blocks.0.attention", "blocks.1.attention"]
     assert maps["blocks.1.attention"][0].shape == (2, 2, 10, 10)
+
+
+def test_of_the_last_block_only_the_class_token_is_computed(device):
+    """The same logits and gradients as from all tokens, the same row of the last table of weights."""
+    model, images = model_of(device), random_images(2, 3, 12, 12, device=device)
+    with record_attention(model) as maps:
+        logits, states = model(images), model.states(images)
+    whole = model.head(states[:, 0])
+    assert torch.allclose(logits, whole, atol=1e-5)
+    first, every = maps["blocks.1.attention"]
+    assert first.shape == (2, 2, 1, 10) and torch.allclose(first, every[:, :, :1], atol=1e-6)
+    weights = list(model.parameters())
+    for one, other in zip(
+        *(torch.autograd.grad(out.sin().sum(), weights) for out in (logits, whole)), strict=True
+    ):
+        assert torch.allclose(one, other, atol=1e-4 * max(1.0, other.abs().max().item()))
 
 
 def test_dropout_only_in_training():
@@ -209,13 +225,3 @@ def test_other_sizes_that_cannot_be_are_refused():
         resized(model_of(pooling="flatten"), 16)
     with pytest.raises(ValueError, match="patch_size=4 does not divide image_size=18"):
         resized(model_of(), 18)
-
-
-@pytest.mark.parametrize(("labels", "found"), [([0, 3, 5], "0 to 5"), ([4, -1, 2], "-1 to 4")])
-def test_labels_out_of_range_are_refused(labels, found):
-    with pytest.raises(ValueError, match=f"from {found}, but classes=5 takes 0 to 4"):
-        check_labels(torch.tensor(labels), 5)
-
-
-def test_labels_in_range_pass():
-    check_labels(torch.tensor([0, 4]), 5)

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from course_lib.patches import Patches, sinusoidal_2d
+from course_lib.torchvision_ops import library
 from course_lib.vit import ViT, ViTConfig
 from course_lib.vit_reading import (
     as_pictures,
@@ -20,7 +21,7 @@ from course_lib.vit_reading import (
     principal_filters,
     rollout,
 )
-from course_lib.vit_weights import library, to_timm
+from course_lib.vit_weights import to_timm
 
 CONFIG = ViTConfig(classes=5, image_size=12, patch_size=4, channels=2, d_model=24, heads=3, layers=4)
 

@@ -30,7 +30,7 @@ def test_the_curve_is_the_learning_rate(explorer, kind: str) -> None:
 
 
 def test_the_lectures_curve_peaks_at_its_rate(explorer) -> None:
-    """Kak slide 70, and the row of SYSTEMS.md: 1.98e-3."""
+    """Kak slide 77, and the row of SYSTEMS.md: 1.98e-3."""
     peak = learning_rate(LECTURE.warmup - 1, None, LECTURE, LECTURE_WIDTH)
     assert peak == pytest.approx(2 / (256 * 4000) ** 0.5) == pytest.approx(1.98e-3, rel=2e-3)
     explorer.controls["rate"].value = 2.0

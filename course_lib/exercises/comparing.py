@@ -30,8 +30,15 @@ def call(function: Answer, arguments: Arguments) -> Outcome:
         value = function(*own)
     except Exception as error:
         return Outcome(error=error)
-    pairs = zip(own, arguments, strict=True)
-    return Outcome(value, changed=any(isinstance(a, Tensor) and difference(a, b, 0.0) for a, b in pairs))
+    return Outcome(value, changed=_changed(own, arguments))
+
+
+def _changed(mine: Any, before: Any) -> bool:
+    """Whether a tensor, or a list and what it holds, is no longer what it was."""
+    if isinstance(before, list | tuple):
+        pairs = zip(mine, before, strict=False)
+        return len(mine) != len(before) or any(_changed(a, b) for a, b in pairs)
+    return isinstance(before, Tensor | int | float | str) and difference(mine, before, 0.0) is not None
 
 
 def alike(a: Outcome, b: Outcome, tolerance: float) -> bool:
@@ -93,6 +100,8 @@ def _where(got: Tensor, expected: Tensor, near: Tensor) -> str:
 
 
 def _parts_difference(got: Any, expected: tuple | list, tolerance: float) -> str | None:
+    if isinstance(got, range) or isinstance(got, Tensor) and got.ndim:
+        got = list(got)  # as good as a list of the same numbers
     if not isinstance(got, tuple | list):
         return _wrong_type(got, f"{len(expected)} values")
     if len(got) != len(expected):

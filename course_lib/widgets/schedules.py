@@ -17,7 +17,7 @@ FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # what Noam's formula is multiplied with
 TOTALS = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
 WARMUPS = (1, 10, 100, 200, 500, 1000, 2000, 4000, 8000, 16_000)
 WIDTHS = (64, 128, 256, 512, 1024)
-LECTURE = TrainConfig(steps=TOTALS[-1], schedule="noam", lr=2.0, warmup=4000)  # Kak slide 70
+LECTURE = TrainConfig(steps=TOTALS[-1], schedule="noam", lr=2.0, warmup=4000)  # Kak slide 77
 LECTURE_WIDTH = 256
 POINTS = 400  # of a curve
 
@@ -85,7 +85,7 @@ def schedule_picture(figure: Figure) -> Callable[..., str]:
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter("{x:,.0f}")
     (curve,) = axes.plot([], [], color=PALETTE[0], label="chosen")
-    (other,) = axes.plot([], [], "--", color=PALETTE[1], label="Kak slide 70: noam, factor 2, d_model 256")
+    (other,) = axes.plot([], [], "--", color=PALETTE[1], label="Kak: noam, factor 2, d_model 256")
     (peak,) = axes.plot([], [], "o", color=PALETTE[0])
     end = axes.axvline(0, color="0.4", linestyle=":", linewidth=1.5, label="end of the warm-up")
     axes.legend(ncols=3, loc="lower left", bbox_to_anchor=(-0.13, 1.0), columnspacing=1.2)

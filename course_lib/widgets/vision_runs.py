@@ -27,6 +27,7 @@ class Run:
     name: of the preset, of the last mend, or of the augmentations. validation, test: share of images right.
     losses: means of some steps each. evaluations: step and share of the validation images right.
     confusion: of the test images, rows true classes. seconds: of processor time on one thread, training only.
+    images: how many were trained on; None: all.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Run:
     losses: list[float]
     evaluations: list[tuple[int, float]]
     confusion: list[list[int]]
+    images: int | None = None
 
     @property
     def images_per_second(self) -> float:

@@ -23,7 +23,8 @@ ROWS: dict[str, Callable[[Plan], Iterator[Comparison]]] = {
     "keras": keras,
     "gpt": language.language,
     "vision": vision.vision,
-    "attention": lambda plan: chain(layer(plan), pixels(plan)),
+    "attention": layer,
+    "pixels": pixels,
     "tokens": tokens,
     "data": data,
 }

@@ -25,7 +25,7 @@ def main() -> None:
     torch.set_num_threads(1)
     data = load_labelled("sst2")
     content: dict[str, Any] = {
-        "command": "cd tests && python -m benchmarks.sst2_runs",
+        "command": "cd tests && python -m benchmarks.sst2_runs" + " --pretrained" * more,
         "machine": machine.describe("cpu"),
         "sentences": {part: len(getattr(data, part)) for part in ("train", "validation", "test")},
         "runs": {"bag of words": bag_of_words(data), "encoder": []},

@@ -6,7 +6,7 @@ cd tests && python -m benchmarks.vision_runs augmentations --steps 1000
 
 presets: as `python -m course_lib train vision --preset … --device cpu` trains them.
 mends: the lecture's visTransformer with its settings for so many batches of 48, its faults mended in turn.
-augmentations: the preset "cifar10-cpu" for so many steps, with other augmentations.
+augmentations: the preset "cifar10-cpu" for so many steps on few images, with other augmentations.
 Everything runs on one thread, and is timed in its processor time. Results go into
 course_lib/widgets/vision_runs.json, in place of those with the same name and seed.
 """
@@ -30,6 +30,7 @@ from course_lib.training import train as train_model
 from course_lib.vision import ImageBatches, ImageObjective, accuracy, confusion_matrix, predict
 from course_lib.widgets.vision_runs import AUGMENTS, MENDS, STORED
 
+FEW = 5000  # training images, so that each is seen often: against that augmentation is meant to help
 POINTS = 60  # of a stored curve of losses
 LECTURE = {"optimizer": "adamw", "lr": 1e-4, "schedule": "constant", "warmup": 0, "weight_decay": 0.0}
 
@@ -107,10 +108,13 @@ def mends(steps: int, seed: int) -> None:
 
 
 def augmentations(steps: int, seed: int) -> None:
-    """The preset for a CPU with each kind of augmentation."""
+    """The preset for a CPU on few images, with each kind of augmentation."""
     for augment in AUGMENTS:
         flags = ("--augment", augment, "--steps", steps, "--seed", seed)
-        add("augmentations", learn(*preset("cifar10-cpu", *flags), name=augment or "none"))
+        data, objective, batches, config = preset("cifar10-cpu", *flags)
+        few = ImageBatches(data.train[:FEW], batches.batch, seed, batches.augment)
+        run = learn(data, objective, few, config, name=augment or "none", images=FEW)
+        add("augmentations", run)
 
 
 def add(part: str, run: dict[str, Any]) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_lib.exercises.ch01.softmax import normal
-from course_lib.exercises.exercise import Answer, Exercise, mistake, value
+from course_lib.exercises.exercise import Answer, Exercise, mistake, normal, value
 
 SPREAD = Exercise(
     id="01.spread",

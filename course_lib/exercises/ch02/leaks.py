@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from course_lib.attention import attention
-from course_lib.exercises.ch02.scores import normal
-from course_lib.exercises.exercise import Answer, Exercise, mistake
+from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
 from course_lib.masks import causal_mask, masked_softmax
 
 
@@ -130,6 +129,15 @@ class NextOnly:
         return torch.cat([x[1:, :1], x[-1:, :1]])
 
 
+class BothSides:
+    """Each token keeps its first number; its second mixes a difference in the token before with the next."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        before = torch.cat([torch.zeros_like(x[:1]), x[:-1]])
+        after = torch.cat([x[1:], torch.zeros_like(x[:1])])
+        return torch.stack([x[:, 0], before[:, 0] - before[:, 1] + after[:, 0]], dim=-1)
+
+
 def _gradients(layer: Answer, x: Tensor) -> Tensor:
     """Of each output row with respect to all numbers of x: (rows, tokens, d)."""
     x = x.detach().requires_grad_()
@@ -147,6 +155,7 @@ DEPENDS = Exercise(
         (EachAlone(), normal(2, 1)),
         (Causal(), normal(3, 3)),
         (NextOnly(), normal(4, 3)),
+        (BothSides(), normal(3, 2)),
         (MaskedAfterSoftmax(), normal(4, 5)),
     ),
     mistakes=(
@@ -171,6 +180,17 @@ DEPENDS = Exercise(
             "A negative derivative is a dependence, too: != 0, not > 0.",
             lambda layer, x: (_gradients(layer, x) > 0).any(-1),
             lambda layer, x: _gradients(layer, x).sum(-1) > 0,
+        ),
+        mistake(
+            "asks about the first number of an output alone",
+            "An output has several numbers, and each may depend on other tokens: layer(x)[i].sum(), not "
+            "layer(x)[i, 0].",
+            lambda layer, x: _table(lambda y: layer(y)[:, :1], x),
+        ),
+        mistake(
+            "adds the derivatives of a token up",
+            "Derivatives of both signs cancel in a sum: (gradient != 0).any(dim=-1).",
+            lambda layer, x: _gradients(layer, x).sum(-1) != 0,
         ),
         mistake(
             "asks for all numbers of a token instead of any",

@@ -46,6 +46,11 @@ PARAMETERS = Exercise(
             lambda d, h, bias: 3 * (d + bias) * (d // h) + (d // h) * d + d * bias,
         ),
         mistake(
+            "gives each projection a single number as its bias",
+            "A bias is a vector: one number for each of the d_model that come out.",
+            lambda d, h, bias: 4 * d**2 + 4 * bias,
+        ),
+        mistake(
             "adds a bias where there is none",
             "With bias=False the four projections are matrices alone.",
             lambda d, h, bias: 4 * d**2 + 4 * d,
@@ -75,6 +80,23 @@ def _all_on_one(tokens: int, key: int) -> Tensor:
     return torch.nn.functional.one_hot(torch.full((tokens,), key), tokens).float()
 
 
+def _rows(tokens: int, *before: float, first: float = 0.0) -> Tensor:
+    """Query i gives before[i − 1] to the token before it; query 0 gives `first` to the last token."""
+    maps = torch.zeros(tokens, tokens)
+    for query, weight in enumerate(before, start=1):
+        maps[query] = (1 - weight) / (tokens - 1)
+        maps[query, query - 1] = weight
+    maps[0] = (1 - first) / (tokens - 1)
+    maps[0, -1] = first
+    return maps
+
+
+def _often(maps: Tensor) -> int:
+    """The head with the most queries whose largest weight lies on the token before."""
+    tokens = torch.arange(1, maps.shape[-1])
+    return int((maps[:, 1:].argmax(dim=-1) == tokens - 1).sum(dim=-1).argmax())
+
+
 def _mean_of_diagonal(maps: Tensor, offset: int) -> Tensor:
     return maps.diagonal(offset, dim1=-2, dim2=-1).mean(dim=-1)
 
@@ -86,6 +108,8 @@ PREVIOUS_HEAD = Exercise(
         (torch.stack([_shifted(4, 1, 4.0), _shifted(4, 0, 5.0), _shifted(4, -1, 3.0)]),),
         (torch.stack([_single(6), _shifted(6, -1, 3.0), _shifted(6, 1, 5.0), _all_on_one(6, 0)]),),
         (torch.stack([_shifted(5, 0, 3.0), _all_on_one(5, 1), _shifted(5, -1, 3.0)]),),
+        (torch.stack([_rows(5, 0.4, 0.4, 0.4, 0.4), _rows(5, 0.9, 0.1, 0.9, 0.9)]),),
+        (torch.stack([_rows(4, 0.5, 0.5, 0.5, first=1.0), _rows(4, 0.6, 0.6, 0.6)]),),
     ),
     mistakes=(
         mistake(
@@ -104,6 +128,18 @@ PREVIOUS_HEAD = Exercise(
             "One query that looks back sharply does not make a habit. Take the mean over all queries.",
             lambda maps: int(maps.diagonal(-1, dim1=-2, dim2=-1).amax(dim=-1).argmax()),
             lambda maps: int(maps.flatten(1).amax(dim=-1).argmax()),
+        ),
+        mistake(
+            "counts how often the word before gets the largest weight",
+            "A little more than the others, always, is less than nearly everything, most of the time. Take "
+            "the mean of the weights.",
+            _often,
+        ),
+        mistake(
+            "lets the first word look back to the last one",
+            "The first word has none before it. maps[:, 0, -1], or roll, reads the weight that it gives to "
+            "the last: leave query 0 out.",
+            lambda maps: int(maps.roll(1, dims=-1).diagonal(dim1=-2, dim2=-1).mean(dim=-1).argmax()),
         ),
         mistake(
             "adds up everything below the diagonal",

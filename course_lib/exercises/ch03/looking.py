@@ -6,8 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_lib.exercises.ch01.softmax import normal
-from course_lib.exercises.exercise import Answer, Exercise, mistake
+from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, width: int, dim: int = -1) -> Tensor:
@@ -164,6 +163,13 @@ CROSS = Exercise(
             "does not scale",
             "The dot products have as many terms as a query has numbers: divide them by the root of that.",
             _cross((0, 1, 1), scaled=False),
+        ),
+        mistake(
+            "scales by the width of the words instead of the queries",
+            "A score has as many terms as a *projected* query has numbers: the width of target @ w_q.",
+            lambda target, source, w_q, w_k, w_v: _attend(
+                target @ w_q, source @ w_k, source @ w_v, target.shape[-1]
+            ),
         ),
         mistake(
             "takes the softmax over the target tokens",

@@ -5,8 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_lib.exercises.ch04.using import normal
-from course_lib.exercises.exercise import Answer, Exercise, mistake
+from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
 from course_lib.positions import rotate, sinusoidal
 
 
@@ -38,6 +37,20 @@ def _cosines_only(x: Tensor, start: int) -> Tensor:
     return x * sinusoidal(start + tokens, d)[start:, 1::2].repeat_interleave(2, dim=-1)
 
 
+def _overwritten(x: Tensor, start: int) -> Tensor:
+    """The second feature of a pair is made from the first one's new value."""
+    table = sinusoidal(start + x.shape[-2], x.shape[-1])[start:]
+    sin, cos = table[..., 0::2], table[..., 1::2]
+    a = x[..., 0::2] * cos - x[..., 1::2] * sin
+    return torch.stack([a, a * sin + x[..., 1::2] * cos], dim=-1).flatten(-2)
+
+
+def _side_by_side(x: Tensor, start: int) -> Tensor:
+    """All first features of the pairs, and all second ones after them."""
+    turned = _rotary()(x, start)
+    return torch.cat([turned[..., 0::2], turned[..., 1::2]], dim=-1)
+
+
 ROTATE = Exercise(
     id="04.rotate",
     reference=_rotary(),
@@ -64,6 +77,17 @@ ROTATE = Exercise(
             "That is how Llama's code orders the features. Here neighbours form a pair: 0 and 1, 2 and 3, "
             "and so on.",
             _rotary(halves=True),
+        ),
+        mistake(
+            "overwrites the first feature before the second one is computed",
+            "Both new features need both old ones. Keep a and b aside: a, b = x[..., 0::2], x[..., 1::2].",
+            _overwritten,
+        ),
+        mistake(
+            "does not put the pairs back side by side",
+            "Features 0 and 1 are a pair in the result, too: stack the two parts along a new last axis, then "
+            "flatten(-2), instead of cat.",
+            _side_by_side,
         ),
         mistake(
             "swaps sine and cosine",

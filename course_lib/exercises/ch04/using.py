@@ -6,13 +6,8 @@ import torch
 from torch import Tensor
 
 from course_lib.attention import attention
-from course_lib.exercises.exercise import Answer, Exercise, mistake
+from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
 from course_lib.positions import sinusoidal
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    """The same random numbers on every call."""
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
 def _rows(first: Callable[[int, int], int]) -> Answer:

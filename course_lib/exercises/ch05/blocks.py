@@ -6,8 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from course_lib.exercises.ch05.norms import normal
-from course_lib.exercises.exercise import Answer, Exercise, mistake
+from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
 
 Layer = Callable[[Tensor], Tensor]
 
@@ -97,15 +96,16 @@ def _decoder(
     order: Sequence[str] = ("self", "cross", "feed"),
     without: str = "",
     post: bool = False,
+    bare: str = "",
 ) -> Answer:
-    """A decoder block: what cross-attention reads, the order of the sublayers, one without residual."""
+    """A decoder block: what cross-attention reads, the order of the sublayers, one left bare of something."""
 
     def decoder(x: Tensor, memory: Tensor) -> Tensor:
         around: Layer = (lambda y: y) if post else norm
         ways: dict[str, Layer] = {
-            "self": lambda y: self_attention(around(y)),
+            "self": lambda y: self_attention(y if bare == "self" else around(y)),
             "cross": lambda y: cross_attention(y, memory) if post else cross(y, memory),
-            "feed": lambda y: feed_forward(around(y)),
+            "feed": lambda y: feed_forward(y if bare == "feed" else around(y)),
         }
         for name in order:
             x = ways[name](x) + (0 if name == without else x)
@@ -113,6 +113,11 @@ def _decoder(
         return x
 
     return decoder
+
+
+def _parallel(x: Tensor, memory: Tensor) -> Tensor:
+    x = x + self_attention(norm(x)) + cross_attention(norm(x), memory)
+    return x + feed_forward(norm(x))
 
 
 DECODER = Exercise(
@@ -152,9 +157,21 @@ DECODER = Exercise(
             _decoder(lambda y, memory: cross_attention(norm(y), norm(memory))),
         ),
         mistake(
-            "leaves out the norm before cross-attention",
-            "Pre-norm has one before each of the three sublayers.",
+            "leaves out the norm before one of the sublayers",
+            "Pre-norm has one before each of the three.",
             _decoder(lambda y, memory: cross_attention(y, memory)),
+            _decoder(bare="self"),
+            _decoder(bare="feed"),
+        ),
+        mistake(
+            "norms the result of the block",
+            "The last sum stays as it is; the norm at the end belongs to the whole stack.",
+            lambda x, memory: norm(_decoder()(x, memory)),
+        ),
+        mistake(
+            "hands both attentions the same x",
+            "Cross-attention reads what self-attention has made: each sublayer goes on from the sum before.",
+            _parallel,
         ),
         mistake(
             "has the sublayers in another order",

@@ -5,14 +5,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_lib.exercises.exercise import Answer, Exercise, mistake
+from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
 
 EPS = 1e-5
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    """The same random numbers on every call."""
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
 def _layer_norm(axes: tuple[int, ...] = (-1,), correction: int = 0, divide: str = "root") -> Answer:
@@ -166,6 +161,12 @@ WARMUP = Exercise(
             "begins with a rate of 0",
             "Steps are counted from 0, and the first step should already move something: (step + 1)/warmup.",
             lambda step, lr, warmup: lr * min(1, step / warmup),
+            lambda step, lr, warmup: lr * min(1, step / (warmup - 1)),
+        ),
+        mistake(
+            "reaches lr one step too late",
+            "In the last of `warmup` steps, number warmup − 1, the rate is lr: (step + 1)/warmup.",
+            lambda step, lr, warmup: lr * min(1, (step + 1) / (warmup + 1)),
         ),
         mistake(
             "goes on rising after the warm-up",

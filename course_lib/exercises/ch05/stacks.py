@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from course_lib.exercises.ch05.blocks import norm, scaled_norm
-from course_lib.exercises.ch05.norms import normal
-from course_lib.exercises.exercise import Answer, Exercise, mistake
+from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
 
 Layer = Callable[[Tensor], Tensor]
 

@@ -206,6 +206,11 @@ FEEDBACK = Exercise(
             _write(end=True, start=True),
         ),
         mistake(
+            "counts SOS among the words",
+            "SOS is given, not written: `max_tokens` words may follow it.",
+            lambda decoder, max_tokens: _write()(decoder, max_tokens - 1),
+        ),
+        mistake(
             "does not stop at EOS",
             "When the decoder writes EOS, the sentence is over.",
             _write(stop=False),

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from course_lib.attention import attention
-from course_lib.exercises.exercise import Answer, Exercise, mistake
+from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
 
 KeysValues = tuple[Tensor, Tensor]
 
@@ -91,14 +91,10 @@ def _unscaled(q: Tensor, k: Tensor, v: Tensor, cache: KeysValues | None) -> tupl
     return _cached()(q * math.sqrt(q.shape[-1]), k, v, cache)
 
 
-def _normal(*shape: int, seed: int) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
-
-
 def _token(seed: int, cached: int) -> tuple[Tensor, Tensor, Tensor, KeysValues | None]:
     """Query, key and value of one token, and the cache of those before it."""
-    old = (_normal(cached, 4, seed=seed + 3), _normal(cached, 4, seed=seed + 4)) if cached else None
-    return *(_normal(1, 4, seed=seed + i) for i in range(3)), old
+    old = (normal(cached, 4, seed=seed + 3), normal(cached, 4, seed=seed + 4)) if cached else None
+    return *(normal(1, 4, seed=seed + i) for i in range(3)), old
 
 
 CACHE = Exercise(

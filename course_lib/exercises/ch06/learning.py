@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from course_lib.exercises.exercise import Exercise, mistake
+from course_lib.exercises.exercise import Exercise, mistake, normal
 from course_lib.tokens import BOS, EOS, PAD
 
 SHIFT = Exercise(
@@ -69,17 +69,13 @@ def _per_sentence(logits: Tensor, labels: Tensor) -> Tensor:
     return ((_each(logits, labels) * real).sum(1) / real.sum(1)).mean()
 
 
-def _logits(*shape: int) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(0))
-
-
 LOSS = Exercise(
     id="06.loss",
     reference=lambda logits, labels: _each(logits, labels)[labels != PAD].mean(),
     inputs=(
         (torch.tensor([[[0.0, 1.0, 3.0], [2.0, 0.0, 0.0], [1.0, 0.0, 0.0]]]), torch.tensor([[2, 1, PAD]])),
-        (_logits(2, 4, 6), torch.tensor([[5, 3, 2, PAD], [4, 2, PAD, PAD]])),
-        (_logits(3, 5, 7), torch.tensor([[5, 3, 6, 4, 2], [4, 2, 0, 0, 0], [6, 5, 2, 0, 0]])),
+        (normal(2, 4, 6), torch.tensor([[5, 3, 2, PAD], [4, 2, PAD, PAD]])),
+        (normal(3, 5, 7), torch.tensor([[5, 3, 6, 4, 2], [4, 2, 0, 0, 0], [6, 5, 2, 0, 0]])),
     ),
     mistakes=(
         mistake(
@@ -132,7 +128,7 @@ SMOOTHING = Exercise(
     inputs=(
         (torch.tensor([0.0, 0.0, 1.0]), 2, 0.3),
         (torch.tensor([2.0, -1.0, 0.5, 0.0]), 0, 0.1),
-        (_logits(7), 3, 0.2),
+        (normal(7), 3, 0.2),
     ),
     mistakes=(
         mistake(

@@ -79,7 +79,7 @@ def _noam(n: int, d_model: int, warmup: int, choose: Callable[[float, float], fl
 
 NOAM = Exercise(
     id="06.noam",
-    reference=_noam,
+    reference=lambda n, d_model, warmup: _noam(n, d_model, warmup),
     inputs=((1, 256, 4000), (4000, 256, 4000), (16_000, 256, 4000), (9, 64, 25), (100, 64, 25)),
     tolerance=1e-9,
     mistakes=(

@@ -90,6 +90,9 @@ HELD_OUT: Pairs = [
     ("get going .", "va !"),  # the French side was trained on
     ("run !", "cours !"),
 ]
+IN_ORDER: Pairs = [
+    (text, "…") for text in ("stop .", "come in .", "wait !", "i see .", "help me .", "be nice .")
+]
 
 
 def _sources(pairs: Pairs) -> set[str]:
@@ -103,7 +106,13 @@ def _unseen(trained: Pairs, held_out: Pairs) -> list[str]:
 UNSEEN = Exercise(
     id="06a.unseen",
     reference=_unseen,
-    inputs=((TRAINED, HELD_OUT), (TRAINED[:1], HELD_OUT), (TRAINED, TRAINED[:1]), ([], HELD_OUT)),
+    inputs=(
+        (TRAINED, HELD_OUT),
+        (TRAINED[:1], HELD_OUT),
+        (TRAINED, TRAINED[:1]),
+        ([], HELD_OUT),
+        (TRAINED, IN_ORDER),
+    ),
     mistakes=(
         mistake(
             "compares pairs, not English sentences",
@@ -137,6 +146,12 @@ UNSEEN = Exercise(
             lambda trained, held_out: list(
                 dict.fromkeys(e for e, f in held_out if f not in {right for _, right in trained})
             ),
+        ),
+        mistake(
+            "loses the order",
+            "A set has no order, and a sorted list another one. `dict.fromkeys` keeps each sentence once, in "
+            "the order of the list.",
+            lambda trained, held_out: sorted(_unseen(trained, held_out)),
         ),
         mistake(
             "returns pairs",

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from course_lib.exercises.exercise import Exercise, mistake
+from course_lib.exercises.exercise import Exercise, mistake, normal
 from course_lib.masks import causal_mask
 
 
@@ -18,12 +18,8 @@ def _following(logits: Tensor, ids: Tensor) -> Tensor:
     return _each(logits[:, :-1], ids[:, 1:])
 
 
-def _random(*shape: int) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(0))
-
-
 SMALL = (torch.tensor([[[2.0, 0.0, 1.0], [0.0, 3.0, 0.0], [1.0, 0.0, 2.0]]]), torch.tensor([[0, 2, 1]]))
-LARGE = (_random(2, 6, 5), torch.tensor([[4, 1, 0, 3, 3, 2], [2, 2, 4, 0, 1, 3]]))
+LARGE = (normal(2, 6, 5), torch.tensor([[4, 1, 0, 3, 3, 2], [2, 2, 4, 0, 1, 3]]))
 
 LOSS = Exercise(
     id="07.loss",
@@ -57,7 +53,7 @@ LOSS = Exercise(
         ),
         mistake(
             "leaves the logarithm out",
-            "That is slide 88 as printed: probabilities are summed, and a token with probability 0 costs no "
+            "That is slide 89 as printed: probabilities are summed, and a token with probability 0 costs no "
             "more than one with 0.1. Take −log of each probability.",
             lambda logits, ids: -(-_following(logits, ids)).exp().mean(),
             lambda logits, ids: (-_following(logits, ids)).exp().mean(),

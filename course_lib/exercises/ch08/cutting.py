@@ -4,13 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from course_lib.exercises.exercise import Exercise, mistake
+from course_lib.exercises.exercise import Exercise, mistake, numbered
 from course_lib.patches import unfold_patches
-
-
-def _numbered(*shape: int) -> Tensor:
-    """0, 1, 2, … in the given shape: each number says where it comes from."""
-    return torch.arange(torch.Size(shape).numel()).reshape(shape).float()
 
 
 def _squares(images: Tensor, size: int) -> Tensor:
@@ -26,7 +21,7 @@ def _in_order(images: Tensor, size: int, *axes: int) -> Tensor:
 PATCHES = Exercise(
     id="08.patches",
     reference=unfold_patches,
-    inputs=((_numbered(1, 1, 4, 4), 2), (_numbered(1, 3, 4, 4), 2), (_numbered(2, 3, 6, 9), 3)),
+    inputs=((numbered(1, 1, 4, 4), 2), (numbered(1, 3, 4, 4), 2), (numbered(2, 3, 6, 9), 3)),
     mistakes=(
         mistake(
             "does not bring the channels of a square together",

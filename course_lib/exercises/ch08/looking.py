@@ -92,6 +92,12 @@ MAP = Exercise(
             lambda weights, side: weights[:, :, 0, 1:].mean(dim=1).unflatten(-1, (side, side)),
         ),
         mistake(
+            "divides before it averages over the heads",
+            "Then a head that hardly looks at the patches counts as much as one that looks at nothing else. "
+            "Average first, divide afterwards.",
+            lambda weights, side: _picture(weights[:, :, 0, 1:], side).mean(dim=1),
+        ),
+        mistake(
             "shows the first head only",
             "Average over the heads, axis 1.",
             lambda weights, side: _picture(weights[:, 0, 0, 1:], side),

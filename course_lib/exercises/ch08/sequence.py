@@ -3,11 +3,7 @@
 import torch
 from torch import Tensor
 
-from course_lib.exercises.exercise import Exercise, mistake
-
-
-def _random(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+from course_lib.exercises.exercise import Exercise, mistake, normal
 
 
 def _before(patches: Tensor, class_token: Tensor) -> Tensor:
@@ -16,7 +12,7 @@ def _before(patches: Tensor, class_token: Tensor) -> Tensor:
 
 
 def _case(batch: int, patches: int, d_model: int) -> tuple[Tensor, Tensor, Tensor]:
-    return _random(batch, patches, d_model), _random(d_model, seed=1), _random(1 + patches, d_model, seed=2)
+    return normal(batch, patches, d_model), normal(d_model, seed=1), normal(1 + patches, d_model, seed=2)
 
 
 SEQUENCE = Exercise(
@@ -79,7 +75,7 @@ def _down(rows: Tensor, columns: Tensor) -> Tensor:
 POSITIONS = Exercise(
     id="08.positions",
     reference=_grid,
-    inputs=((_random(2, 2), _random(2, 2, seed=1)), (_random(3, 2), _random(4, 2, seed=1))),
+    inputs=((normal(2, 2), normal(2, 2, seed=1)), (normal(3, 2), normal(4, 2, seed=1))),
     mistakes=(
         mistake(
             "goes down the columns",
@@ -108,7 +104,7 @@ POSITIONS = Exercise(
 POOL = Exercise(
     id="08.pool",
     reference=lambda states: states[:, 1:].mean(dim=1),
-    inputs=((_random(1, 3, 2),), (_random(4, 6, 4),), (_random(2, 5, 3),)),
+    inputs=((normal(1, 3, 2),), (normal(4, 6, 4),), (normal(2, 5, 3),)),
     mistakes=(
         mistake(
             "averages over the batch",

@@ -6,8 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_lib.exercises.ch01.softmax import normal
-from course_lib.exercises.exercise import Exercise, mistake
+from course_lib.exercises.exercise import Exercise, mistake, normal
 
 
 def _kept(betas: Tensor, t: int) -> float:
