@@ -114,7 +114,7 @@ def test_tries_are_made_kept_and_read_back(tiny):
     assert runs[0].about == "as in the preset" and runs[0].passes == 24 / 18
     assert [run.few for run in runs] == [False, False, True, True]
     assert replace(runs[1], seed=2).about == "Muon, seed 2"
-    assert all(math.isfinite(run.loss) and run.seconds > 0 for run in runs)
+    assert all(math.isfinite(run.loss) and run.seconds >= 0 for run in runs)  # rounded to a tenth
 
 
 def test_costs_are_multiples_of_the_base_s(tiny):
@@ -133,7 +133,6 @@ def test_the_base_is_the_preset():
     assert set(changed) - same == {"optimizer", "lr"}
 
 
-@pytest.mark.skipif(not tries.STORED.exists(), reason="nothing has been tried yet")
 def test_stored_tries_are_whole():
     content = json.loads(tries.STORED.read_text(encoding="utf-8"))
     assert content["command"].startswith("cd tests") and content["machine"]["torch"]
