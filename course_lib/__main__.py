@@ -1,8 +1,9 @@
 """`python -m course_lib <verb>`: the commands of the course.
 
-Only the standard library is needed until the environment stands.
+Only the standard library is needed until the environment is ready.
 """
 
+import re
 import sys
 
 # What each verb needs: None = the standard library; else the library's requirements and these extras.
@@ -16,9 +17,18 @@ NEEDS = {
     "bench": ("dev",),
     "refresh": ("dev",),
     "colab": None,
-    "twin": None,
-    "student": ("dev",),
+    "colab-test": None,
+    "release": ("dev",),
+    "grade": ("dev",),
     "slides": ("dev",),
+    "site": ("dev",),
+}
+EXPECTED = {  # by name: their modules need packages that may be missing
+    "ValueError",
+    "OSError",
+    "SetUpError",
+    "DataSetUnavailable",
+    "Diverged",
 }
 
 
@@ -26,43 +36,73 @@ def main(arguments):
     """Run one verb; returns the exit code."""
     if sys.version_info < (3, 11):  # noqa: UP036 - this file must say so to an older Python
         return old_python()
-    import argparse
-
-    from course_lib.commands import environment
-
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a sign that an old console lacks is no reason to stop
+        if hasattr(stream, "reconfigure"):  # a character that an old console lacks is no reason to stop
             stream.reconfigure(errors="replace")
     verb, rest = (arguments[0], arguments[1:]) if arguments else ("--help", [])
-    if verb not in NEEDS:
+    if verb in ("-h", "--help"):
         print(overview())
-        return 0 if verb in ("-h", "--help") else complain(f"There is no command {verb!r}.")
+        return 0
+    if verb not in NEEDS:
+        return complain(f"There is no command {verb!r}; there are {', '.join(NEEDS)}.")
     try:
-        module = load(verb)
-        parser = argparse.ArgumentParser(
-            prog=f"python -m course_lib {verb}", description=module.HELP, allow_abbrev=False
-        )
-        module.add_arguments(parser)
-        known, unknown = parser.parse_known_args(rest)
-        if unknown and not getattr(module, "PASSES_ON", False):
-            parser.error(f"unknown: {' '.join(unknown)}")
-        known.rest = unknown
-        if NEEDS[verb] is not None:
-            environment.ensure(NEEDS[verb])
-        return module.run(known)
-    except environment.SetUpError as problem:
-        return complain(str(problem))
+        return perform(verb, rest)
     except KeyboardInterrupt:
         return complain("Interrupted. The same command can be repeated.")
+    except Exception as problem:
+        if sys.flags.dev_mode or not is_expected(problem):
+            raise
+        return complain(f"{verb}: {message(problem)}")
+
+
+def perform(verb, rest):
+    """Parse the arguments of a verb, provide what it needs, and run it; returns the exit code."""
+    from course_lib.cli import environment
+    from course_lib.cli.arguments import Parser
+
+    module = load(verb)
+    parser = Parser(prog=f"python -m course_lib {verb}", description=module.HELP, allow_abbrev=False)
+    module.add_arguments(parser)
+    known, unknown = parser.parse_known_args(rest)
+    if unknown and not getattr(module, "PASSES_ON", False):
+        parser.error(f"unknown: {' '.join(unknown)}")
+    known.rest = unknown
+    if NEEDS[verb] is not None:
+        environment.ensure(NEEDS[verb])
+    return module.run(known)
+
+
+def is_expected(problem):
+    """Whether an exception reports a user error rather than a bug, so that its message is enough.
+
+    `python -X dev` shows the traceback of these as well.
+    """
+    names = {kind.__name__ for kind in type(problem).__mro__}
+    return bool(names & EXPECTED) or lacks_memory(problem)
+
+
+def lacks_memory(problem):
+    """Whether the machine is out of memory; on CPUs PyTorch raises a plain RuntimeError."""
+    pytorch = isinstance(problem, RuntimeError) and re.search("out of memory|allocate memory", str(problem))
+    return isinstance(problem, MemoryError) or bool(pytorch)
+
+
+def message(problem):
+    """An exception's message, without an error number and without PyTorch's own traceback."""
+    if isinstance(problem, OSError) and problem.filename is not None:
+        return f"{problem.filename}: {problem.strerror}"
+    if lacks_memory(problem):
+        return f"not enough memory. {problem}".partition("\n")[0]
+    return str(problem)
 
 
 def load(verb):
-    """The verb's module. A module that needs packages this Python lacks sets up the environment first."""
+    """The verb's module; if it needs packages that this Python lacks, the environment is set up first."""
     import importlib
 
-    from course_lib.commands import environment
+    from course_lib.cli import environment
 
-    name = f"course_lib.commands.{verb}"
+    name = f"course_lib.cli.{verb.replace('-', '_')}"
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as missing:
@@ -81,16 +121,16 @@ def overview():
 
     lines = ["python -m course_lib <command> [--help]", ""]
     for verb in NEEDS:
-        file = Path(__file__).parent / "commands" / f"{verb}.py"
+        file = Path(__file__).parent / "cli" / f"{verb.replace('-', '_')}.py"
         tree = ast.parse(file.read_text(encoding="utf-8")) if file.exists() else ast.Module([], [])
         for node in tree.body:
             if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "HELP":
-                lines.append(f"  {verb:<9}{ast.literal_eval(node.value)}")
+                lines.append(f"  {verb:<12}{ast.literal_eval(node.value)}")
     return "\n".join(lines)
 
 
 def old_python():
-    """Say which Python the course needs, and which of the installed ones would do."""
+    """Say which Python the course needs, and which installed one would do."""
     import shutil
 
     found = [name for name in ("python3.13", "python3.12", "python3.11") if shutil.which(name)]
@@ -101,10 +141,29 @@ def old_python():
 
 
 def complain(text):
-    """Print `text` where errors go; returns the exit code of a failure."""
+    """Print `text` to stderr; returns the exit code of a failure."""
     print(text, file=sys.stderr)
     return 1
 
 
-if __name__ == "__main__":
+def start():
+    """The entry point: `main` on the command line's arguments, with a clean exit on SIGTERM and SIGHUP.
+
+    By default these signals skip every `finally`, which leaves temporary files and child processes behind.
+    """
+    import signal
+
+    def stop(number, frame):
+        for name in signals:  # a second one must not interrupt the cleaning up
+            signal.signal(name, signal.SIG_IGN)
+        sys.exit(128 + number)
+
+    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    for name in signals:
+        if signal.getsignal(name) == signal.SIG_DFL:  # under nohup, SIGHUP is already ignored
+            signal.signal(name, stop)
     sys.exit(main(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    start()

@@ -2,9 +2,9 @@
 
 import os
 import re
-import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import jaxtyping
@@ -13,13 +13,24 @@ import pytest
 
 matplotlib.use("Agg")
 os.environ["COURSE_PROGRESS"] = ""  # exercises that tests pass are not the user's
+# Processes that tests start import the library under test, wherever they run and whatever is installed;
+# those that run a program of tests/helpers import its neighbors, too.
+TESTS, LIBRARY = Path(__file__).parent, Path(find_spec("course_lib").origin).parents[1]
+PATHS = [str(LIBRARY), str(TESTS), os.environ.get("PYTHONPATH")]
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, PATHS))
 
 EXPECTED_SKIPS = re.compile(
     r"no CUDA device|COURSE_DATA is not set|Windows cannot|test --browser"
-    r"|only glibc is asked|this system (has no|cannot|knows no)|only Linux says"
+    r"|only glibc is asked|this system (has no|cannot|knows no)|only Linux says|could not be downloaded"
 )
 FIRST = ("test_real_translation.py",)  # the longest, so that no process is left alone with it in the end
-LAST = ("test_lint.py", "test_notebook_lint.py")
+LAST = ("test_lint.py",)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """With COURSE_REQUIRE_CUDA set, it is an error that there is no CUDA device, not a reason to skip."""
+    if os.environ.get("COURSE_REQUIRE_CUDA", "0") not in ("", "0") and not _cuda():
+        raise pytest.UsageError("COURSE_REQUIRE_CUDA is set, but PyTorch finds no CUDA device here.")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -69,7 +80,7 @@ def _refuse_skip(report):
 @pytest.fixture(scope="session", autouse=True)
 def grammar_without_type_checks() -> None:
     """Make the grammar's pairs without checking types: it has no shapes, and millions of small calls."""
-    from course_lib import grammar
+    from course_lib.datasets import grammar
 
     checked = grammar._pairs
 
@@ -86,14 +97,13 @@ def grammar_without_type_checks() -> None:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def the_style_of_the_course() -> Iterator[None]:
+def the_style_of_figures() -> Iterator[None]:
     """What the tests of one file change in figures is undone there: the next file would read it."""
+    before = dict(matplotlib.rcParams)
     yield
-    if show := sys.modules.get("course_lib.show"):
-        left = dict(matplotlib.rcParams)
-        show.style()
-        changed = {key: value for key, value in matplotlib.rcParams.items() if left[key] != value}
-        assert not changed, f"a test has left figures with another style: {sorted(changed)}"
+    changed = sorted(key for key, value in matplotlib.rcParams.items() if before[key] != value)
+    matplotlib.rcParams.update(before)
+    assert not changed, f"a test has left figures with another style: {changed}"
 
 
 @pytest.fixture

@@ -1,17 +1,21 @@
-"""The repository's code keeps to the style that pyproject.toml sets; and no test is skipped unseen."""
+"""The code keeps to the style of pyproject.toml; no test is skipped unseen or tests another installation."""
 
 import os
 import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+import course_lib
 from course_lib.__main__ import NEEDS
 
 ROOT = Path(__file__).resolve().parents[1]
+README, COMMANDS = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/commands.md"))
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / ".github" / "CONTRIBUTING.md"]
 
 
 @pytest.mark.parametrize(
@@ -25,19 +29,64 @@ def test_ruff(arguments):
         pytest.fail(f"{done.stdout[-3000:]}{done.stderr[-1000:]}\n{again}", pytrace=False)
 
 
-def test_the_readme_names_every_file_of_the_library():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"^\| `([\w]+(?:\.py|\.json|/))` \|", readme, re.MULTILINE))
-    library = (ROOT / "course_lib").iterdir()
-    present = {f"{one.name}/" if one.is_dir() else one.name for one in library if one.name[0] not in "_."}
-    assert named == present
+def test_the_readme_names_every_notebook_and_is_short():
+    assert [path.name for path in (ROOT / "notebooks").glob("*.ipynb") if path.name not in README] == []
+    assert len(README.splitlines()) <= 110
+    assert "python -m course_lib lab" in README and "python -m course_lib test" in README
 
 
-def test_the_readme_names_every_notebook_and_command():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    notebooks = [path.stem for path in (ROOT / "notebooks").glob("*.ipynb")]
-    for name in [*notebooks, *NEEDS]:
-        assert re.search(rf"^\| `{name}[` ]", readme, re.MULTILINE), name
+def test_every_command_is_in_the_table_of_commands():
+    assert [name for name in NEEDS if not re.search(rf"^\| `{name}[` ]", COMMANDS, re.MULTILINE)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_links_to_exists(page):
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)\s]+)\)|<img src=\"([^\"]+)\"", text)
+    here = [link.partition("#")[0] for pair in links for link in pair if link and "://" not in link]
+    assert [link for link in here if not (page.parent / link).exists()] == []
+
+
+GUIDES = [*PAGES, *(ROOT / name for name in ("data/README.md", "docs/conf.py", ".ci/run"))]
+GUIDES += sorted((ROOT / ".github").rglob("*.yml"))
+
+
+def test_the_commands_and_paths_that_texts_name_exist():
+    wrong = []
+    for file in [*GUIDES, *(ROOT / "course_lib").rglob("*.py")]:
+        text = file.read_text(encoding="utf-8")
+        for command, module, verb in re.findall(r"(-m (course_lib(?:\.\w+)*)(?: ([a-z][\w-]*))?)", text):
+            no_verb = module == "course_lib" and verb and verb not in NEEDS
+            wrong += [f"{file}: {command}"] if no_verb or not find_spec(module) else []
+        paths = re.findall(r"(?<![\w./])((?:course_lib|tests|notebooks|data)/[\w./-]*\w)", text)
+        wrong += [f"{file}: {path}" for path in paths if not (ROOT / path).exists()]
+    assert wrong == []
+
+
+def collected(folder: Path, **more: str) -> subprocess.CompletedProcess:
+    """pytest's answer in a folder with the course's conftest.py and one test that needs a CUDA device."""
+    (folder / "test_one.py").write_text("import pytest\n\n@pytest.mark.cuda\ndef test_on_cuda():\n    pass\n")
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n    real_data\n    cuda\n")
+    shutil.copy(ROOT / "tests" / "conftest.py", folder)
+    command = [sys.executable, "-m", "pytest", str(folder)]
+    variables = {key: value for key, value in os.environ.items() if key != "COURSE_REQUIRE_CUDA"} | more
+    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("required", ["", "0", "1"])
+def test_cuda_can_be_required_where_there_is_none(tmp_path, required):
+    done = collected(tmp_path, COURSE_REQUIRE_CUDA=required, CUDA_VISIBLE_DEVICES="-1")
+    if required == "1":
+        assert done.returncode == pytest.ExitCode.USAGE_ERROR
+        assert "COURSE_REQUIRE_CUDA is set, but PyTorch finds no CUDA device" in done.stderr
+    else:
+        assert done.returncode == 0 and "1 skipped" in done.stdout
+
+
+@pytest.mark.cuda
+def test_required_cuda_is_found_where_there_is_one(tmp_path):
+    done = collected(tmp_path, COURSE_REQUIRE_CUDA="1")
+    assert done.returncode == 0 and "1 passed" in done.stdout
 
 
 def test_a_skip_that_nobody_expects_is_a_failure(tmp_path):
@@ -59,3 +108,9 @@ def test_a_skip_that_nobody_expects_is_a_failure(tmp_path):
     assert "2 failed, 1 passed, 1 skipped, 1 xfailed, 1 error" in done.stdout
     for name in ("test_one.py::test_surprise", "test_one.py::test_absent", "test_two.py"):
         assert f"{name}: skipped where nothing may be skipped" in done.stdout
+
+
+def test_a_process_that_a_test_starts_imports_the_library_under_test(tmp_path):
+    command = [sys.executable, "-c", "import course_lib; print(course_lib.__file__)"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert Path(done.stdout.strip()).samefile(course_lib.__file__), done.stderr

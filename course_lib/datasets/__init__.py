@@ -1,57 +1,32 @@
-"""Sentence pairs, texts, images and labelled sentences by name: where they come from, how they are divided.
+"""Data sets by name: sentence pairs, texts, images and labeled sentences, with fixed splits.
 
-entry.py       what is known of a set: its file, its addresses, its checksums
-sets.py        the catalogue
-image_sets.py  its sets of images
-labelled_sets.py  its sets of labelled sentences
-places.py      how a file is found: $COURSE_DATA, cache, download
-archives.py    reading an archive that may be damaged or hostile
-pickles.py     reading arrays from a pickle that may be hostile
-pairs.py       from file to clean pairs to training, validation and test sentences
-splits.py      the division of pairs: no sentence of either language on two sides
-texts.py       from file to training, validation and test texts
-images.py      from file to training, validation and test images
-labels.py      what is asked of labels everywhere
-labelled.py    from file to training, validation and test sentences with labels
+catalog               what each set is; its entries are also in classification_sets and image_sets
+spec                  the form of an entry, and how files are verified
+location              finding and downloading files: $COURSE_DATA, cache, network
+archives, pickles     safe reading of files that may be damaged or hostile
+pairs, texts          loaders of sentence pairs and of texts
+images, image_data    loader of labeled images, and the classes that hold them
+classification        loader of labeled sentences
+splits                train/validation/test split grouped by sentence
+labels                label checks
+batching              padding, length bucketing, batch samplers that can resume
+grammar               the course's own English-Spanish sentences and reviews
 """
 
-from course_lib.datasets.archives import BrokenArchive
-from course_lib.datasets.entry import DataSet
-from course_lib.datasets.images import ImageData, ImageSplit, load_images
-from course_lib.datasets.labelled import LabelledData, LabelledSplit, load_labelled
-from course_lib.datasets.labels import check_labels, check_number
-from course_lib.datasets.pairs import TranslationData, at_most, load_pairs, load_translation
-from course_lib.datasets.places import DataSetUnavailable, find, find_files, locate, locate_files
-from course_lib.datasets.sets import catalogue, find_set
-from course_lib.datasets.splits import Pair, Splits, fingerprint, split_pairs
-from course_lib.datasets.texts import TextData, load_text
+from course_lib.utils.lazy import lazy_exports
 
-__all__ = [
-    "BrokenArchive",
-    "DataSet",
-    "DataSetUnavailable",
-    "ImageData",
-    "ImageSplit",
-    "LabelledData",
-    "LabelledSplit",
-    "Pair",
-    "Splits",
-    "TextData",
-    "TranslationData",
-    "at_most",
-    "catalogue",
-    "check_labels",
-    "check_number",
-    "find",
-    "find_files",
-    "find_set",
-    "fingerprint",
-    "load_images",
-    "load_labelled",
-    "load_pairs",
-    "load_text",
-    "load_translation",
-    "locate",
-    "locate_files",
-    "split_pairs",
-]
+_EXPORTS = {
+    "archives": ["BrokenArchive"],
+    "batching": ["Batches", "BucketBatchSampler", "EpochBatchSampler", "pad"],
+    "catalog": ["find_set", "list_datasets"],
+    "classification": ["LabelledData", "LabelledSplit", "load_labelled"],
+    "image_data": ["ImageData", "ImageSplit"],
+    "images": ["load_images"],
+    "labels": ["check_labels", "check_number"],
+    "location": ["DataSetUnavailable", "find", "find_files", "locate", "locate_files"],
+    "pairs": ["TranslationData", "at_most", "load_pairs", "load_translation"],
+    "spec": ["DataSet"],
+    "splits": ["Pair", "Splits", "fingerprint", "split_pairs"],
+    "texts": ["TextData", "load_text"],
+}
+__getattr__, __dir__, __all__ = lazy_exports(__name__, _EXPORTS)

@@ -1,10 +1,10 @@
-"""The sets of images by name."""
+"""Catalog entries: images."""
 
-from course_lib.datasets.entry import DataSet
+from course_lib.datasets.spec import DataSet
 
 DIGITS = tuple("0123456789")
 CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
-_MNIST = {  # images and labels, for training and for the test
+_MNIST = {  # images and labels of the training set, then of the test set
     "train-images-idx3": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
     "train-labels-idx1": "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
     "t10k-images-idx3": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
@@ -25,8 +25,8 @@ def _mnist(file: str = "", sha256: str = "") -> DataSet:
     """MNIST, or one of its four files."""
     return DataSet(
         name="mnist",
-        about="70,000 handwritten digits, 28×28, grey",
-        licence="none stated by its makers (LeCun, Cortes, Burges; from NIST's Special Databases 1 and 3)",
+        about="70,000 handwritten digits, 28×28, grayscale",
+        license="none stated by its makers (LeCun, Cortes, Burges; from NIST's Special Databases 1 and 3)",
         source="images",
         file=f"MNIST/raw/{file}-ubyte.gz" if file else "MNIST/raw",
         urls=tuple(f"https://{site}/mnist/{file}-ubyte.gz" for site in _MNIST_SITES if file),
@@ -39,16 +39,16 @@ def _mnist(file: str = "", sha256: str = "") -> DataSet:
 IMAGE_SETS = (
     DataSet(
         name="digits",
-        about="1,797 handwritten digits, 8×8, grey; part of scikit-learn, and so of the course",
-        licence="CC BY 4.0 (UCI Machine Learning Repository: Optical Recognition of Handwritten Digits)",
+        about="1,797 handwritten digits, 8×8, grayscale; part of scikit-learn",
+        license="CC BY 4.0 (UCI Machine Learning Repository: Optical Recognition of Handwritten Digits)",
         source="images",
         classes=DIGITS,
     ),
     _mnist(),
     DataSet(
         name="cifar10",
-        about="60,000 photographs of ten kinds of animals and vehicles, 32×32, in colour (CIFAR-10)",
-        licence="none stated by its makers (Krizhevsky 2009, Learning Multiple Layers of Features)",
+        about="60,000 photos of ten kinds of animals and vehicles, 32×32, in color (CIFAR-10)",
+        license="none stated by its makers (Krizhevsky 2009, Learning Multiple Layers of Features)",
         source="images",
         file="cifar-10/cifar-10-python.tar.gz",
         urls=(

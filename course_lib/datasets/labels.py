@@ -1,4 +1,4 @@
-"""What is asked of labels everywhere: one for each example, and a class for each."""
+"""Label checks: one label per example, each a valid class index."""
 
 from collections.abc import Sequence
 
@@ -8,15 +8,18 @@ from torch import Tensor
 
 
 def check_number(what: str, examples: int, labels: int) -> None:
-    """Raises ValueError where there are no examples, or not as many labels. what: the examples are."""
+    """Raise ValueError if there are no examples, or if there is not one label per example.
+
+    what: name of the examples in the message, such as "images".
+    """
     if examples != labels or not examples:
-        raise ValueError(f"{examples} {what} and {labels} labels: there must be as many, and at least 1")
+        raise ValueError(f"{examples} {what} and {labels} labels: the numbers must match and be at least 1")
 
 
 def check_labels(labels: Int[Tensor, " n"] | Sequence[int], classes: int, of: str = "") -> None:
-    """Raises ValueError where a label is not one of 0 … classes − 1; on a GPU it would end the process.
+    """Raise ValueError if a label is outside 0 … classes − 1; on a GPU, such a label would crash the process.
 
-    of: what they are labels of, for the message.
+    of: name of the data set in the message.
     """
     low, high = (label.item() for label in torch.as_tensor(labels).aminmax())
     if low < 0 or high >= classes:

@@ -1,8 +1,9 @@
-"""Dividing sentence pairs so that a test sentence was never trained on, in either language.
+"""Train/validation/test split grouped by sentence: no test sentence occurs in training, in either language.
 
-Pairs that share a sentence belong together, and their other pairs with them: "Go." has several translations,
-and each of these translates other sentences. So the pairs are a graph, and its connected components, the
-*groups*, are what is divided. Sentences that differ only in capitals and punctuation count as the same.
+Pairs that share a sentence must stay together, and so must the pairs that share a sentence with those: "Go."
+has several translations, and each of these translates other sentences. So the pairs form a graph, and we
+split its connected components, the *groups*. Sentences that differ only in case and punctuation count as the
+same.
 """
 
 import hashlib
@@ -13,16 +14,16 @@ from dataclasses import dataclass
 Pair = tuple[str, str]
 
 MOST_PAIRS = 50
-"""A group with more pairs than this always goes to training, so that few pairs are left out."""
+"""Groups with more pairs than this always go to training, so that few pairs are left out."""
 
 _NOT_A_WORD = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True)
 class Splits:
-    """Pairs for training, validation and test.
+    """Sentence pairs split into training, validation and test sets.
 
-    left_out: the pairs that share a sentence with a held-out one, and so are in none of the three.
+    left_out: pairs that share a sentence with a held-out pair, and so are in none of the three.
     """
 
     train: list[Pair]
@@ -31,46 +32,46 @@ class Splits:
     left_out: list[Pair]
 
 
-def normalise(sentence: str) -> str:
-    """What is compared: lower-case words and numbers, one blank between them.
+def normalize(sentence: str) -> str:
+    """Text normalization: lowercase words and numbers, separated by single spaces.
 
-    A sentence without any stays as it is, so that "?" and "!" are different.
+    A sentence without words or numbers is returned unchanged, so that "?" and "!" differ.
     """
     return _NOT_A_WORD.sub(" ", sentence.lower()).strip() or sentence
 
 
 def pair_id(pair: Pair) -> str:
-    """Both sentences as they are compared, a TAB between them."""
-    return "\t".join(map(normalise, pair))
+    """Key of a pair: both normalized sentences, separated by a tab."""
+    return "\t".join(map(normalize, pair))
 
 
 def fingerprint(pairs: Iterable[Pair]) -> str:
-    """The SHA-256 of the sorted pair ids: the same for the same sentences in any order."""
+    """Fingerprint of a set of pairs: the SHA-256 of their sorted keys, independent of their order."""
     return _sha256("\n".join(sorted(map(pair_id, pairs))))
 
 
 def split_pairs(pairs: Sequence[Pair], *, test: int = 2000, validation: int = 1000) -> Splits:
-    """Divide the pairs in three, so that no sentence of either language is on two sides.
+    """Train/validation/test split grouped by sentence: no sentence of either language is in two of the sets.
 
-    The test set takes one pair from each of the first `test` groups, the validation set one from each of the
-    next `validation` groups; the other pairs of those groups are left out; all else is training. So the
-    held-out sentences are all different. Exact duplicates are dropped, and groups of more than MOST_PAIRS
-    pairs stay in training. Groups and pairs are ordered by SHA-256 sums of their own text: this looks
-    shuffled, and depends neither on the order of the input nor on a seed.
+    The test set gets one pair from each of the first `test` groups, the validation set one from each of the
+    next `validation` groups; the other pairs of those groups are left out, and everything else is training.
+    So all held-out sentences are different. Exact duplicates are dropped, and groups of more than MOST_PAIRS
+    pairs stay in training. Groups and pairs are sorted by the SHA-256 of their text: the order looks random,
+    but depends neither on the order of the input nor on a seed.
 
-    Raises ValueError where there are fewer groups than held-out pairs.
+    Raises ValueError if there are fewer groups than held-out pairs.
     """
     if test < 0 or validation < 0:
-        raise ValueError(f"test={test} and validation={validation} must not be negative")
+        raise ValueError(f"test={test} and validation={validation}: neither can be negative")
     ids = {pair: pair_id(pair) for pair in pairs}
     order = {pair: (_sha256(ids[pair]), pair) for pair in ids}
     groups = [group for group in connected_groups(ids) if len(group) <= MOST_PAIRS]
     if test + validation > len(groups):
         raise ValueError(
             f"test={test} and validation={validation} need {test + validation} groups of pairs that share no "
-            f"sentence, but there are {len(groups)}"
+            f"sentence, but there are only {len(groups)}"
         )
-    # By the smallest id of a group, not by the smallest sum: with the latter, large groups would come first.
+    # By the smallest key of a group, not by the smallest hash: that would put large groups first.
     groups.sort(key=lambda group: order[min(group, key=ids.__getitem__)])
     chosen = [sorted(group, key=order.__getitem__) for group in groups[: test + validation]]
     held_out = [group[0] for group in chosen]
@@ -80,11 +81,11 @@ def split_pairs(pairs: Sequence[Pair], *, test: int = 2000, validation: int = 10
 
 
 def connected_groups(ids: Mapping[Pair, str]) -> list[list[Pair]]:
-    """The groups of pairs that are connected through common sentences.
+    """Connected components: groups of pairs that are linked by shared sentences.
 
     ids: the `pair_id` of each pair.
     """
-    holders: dict[tuple[int, str], list[Pair]] = {}  # (side, sentence) to the pairs that have it
+    holders: dict[tuple[int, str], list[Pair]] = {}  # (side, sentence) -> the pairs that contain it
     for pair, text in ids.items():
         for sentence in enumerate(text.split("\t")):
             holders.setdefault(sentence, []).append(pair)
@@ -94,7 +95,7 @@ def connected_groups(ids: Mapping[Pair, str]) -> list[list[Pair]]:
             continue
         seen.add(first)
         groups.append(group := [first])
-        for pair in group:  # the group grows while it is walked
+        for pair in group:  # the group grows during the loop
             for sentence in enumerate(ids[pair].split("\t")):
                 new = [other for other in holders.pop(sentence, ()) if other not in seen]
                 seen.update(new)

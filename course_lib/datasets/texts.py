@@ -1,20 +1,20 @@
-"""From a data set's name to texts for training, validation and test."""
+"""Language modeling data: texts, split into training, validation and test sets."""
 
 from dataclasses import dataclass
 from itertools import pairwise
 
-from course_lib.datasets.archives import unpacked
+from course_lib.datasets.archives import read_text
+from course_lib.datasets.catalog import find_set, list_datasets
+from course_lib.datasets.location import locate_file
 from course_lib.datasets.pairs import load_translation
-from course_lib.datasets.places import locate_file
-from course_lib.datasets.sets import catalogue, find_set
 
-DIVIDED = {"tinyshakespeare": (0.9, 1.0), "timemachine": (0.9, 0.95)}  # where validation and test begin
+SPLIT_AT = {"tinyshakespeare": (0.9, 1.0), "timemachine": (0.9, 0.95)}  # where validation and test begin
 EMBEDDED = "grammar"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextData:
-    """Texts for training, validation and test, of one origin."""
+    """Texts for training, validation and testing, from one source."""
 
     name: str
     train: str
@@ -23,28 +23,29 @@ class TextData:
 
 
 def load_text(name: str = EMBEDDED) -> TextData:
-    """The named text, divided in three.
+    """Load a text by the name of its data set; the split is always the same.
 
-    grammar: the English sentences of the course's own grammar, each once, one on a line; divided as
-    `load_translation` does it, so that no sentence stands on two sides.
-    tinyshakespeare: the last tenth is for validation, as in nanoGPT, and there is no test text.
-    timemachine: nine tenths, then a twentieth for validation, then one for the test.
-    wikitext-2: divided by its publisher.
-    Raises ValueError for an unknown name and for sentence pairs; otherwise as `locate` does.
+    grammar: the English sentences of the course's own grammar, each once, one per line; split as by
+    `load_translation`, so that no sentence is in two of the sets.
+    tinyshakespeare: 90% training, 10% validation, as in nanoGPT; no test text.
+    timemachine: 90% training, 5% validation, 5% test.
+    wikitext-2: the publisher's split.
+    Raises ValueError for an unknown name or a set that is not a text, and otherwise as `locate` does.
     """
     entry = find_set(name)
     if name == EMBEDDED:
-        return english(name)
+        return grammar_text(name)
     if entry.kind != "text":
-        texts = [EMBEDDED, *(other for other, entry in catalogue().items() if entry.kind == "text")]
-        what = {"pairs": "sentence pairs", "labelled": "labelled sentences"}.get(entry.kind, entry.kind)
-        raise ValueError(f"{name!r} is a set of {what}, and not a text; texts: {', '.join(texts)}")
-    files = [unpacked(locate_file(part)).decode("utf-8") for part in entry.parts or (entry,)]
-    train, validation, test = divided(files[0], DIVIDED[name]) if len(files) == 1 else files
+        texts = [EMBEDDED, *(other for other, entry in list_datasets().items() if entry.kind == "text")]
+        what = {"pairs": "sentence pairs", "labelled": "labeled sentences"}.get(entry.kind, entry.kind)
+        raise ValueError(f"{name!r} is a set of {what}, not a text; texts are: {', '.join(texts)}")
+    files = [read_text(locate_file(part)) for part in entry.parts or (entry,)]
+    train, validation, test = split_text(files[0], SPLIT_AT[name]) if len(files) == 1 else files
     return TextData(name=name, train=train, validation=validation, test=test)
 
 
-def english(name: str) -> TextData:
+def grammar_text(name: str) -> TextData:
+    """The distinct English sentences of a set of pairs, one per line."""
     pairs = load_translation(name)
     parts = {"train": pairs.train, "validation": pairs.validation, "test": pairs.test}
     lines = {part: dict.fromkeys(source for source, _ in some) for part, some in parts.items()}
@@ -53,7 +54,7 @@ def english(name: str) -> TextData:
     )
 
 
-def divided(text: str, shares: tuple[float, float]) -> list[str]:
-    """The text cut at these shares of its length."""
-    cuts = [0, *(int(share * len(text)) for share in shares), len(text)]
+def split_text(text: str, fractions: tuple[float, float]) -> list[str]:
+    """Split a text at these fractions of its length."""
+    cuts = [0, *(int(fraction * len(text)) for fraction in fractions), len(text)]
     return [text[a:b] for a, b in pairwise(cuts)]

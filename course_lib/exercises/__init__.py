@@ -1,49 +1,75 @@
-"""Exercises with checks that name the mistake: `check("01.temperature", my_function)`."""
+"""Exercises whose checks name the mistake: `check("01.temperature", my_function)`."""
 
 import importlib
 import pkgutil
 import re
 from typing import Any
 
-from course_lib.exercises.checking import Verdict, judge
+from course_lib.exercises.checking import Verdict, grade
 from course_lib.exercises.exercise import Exercise, Mistake
-from course_lib.exercises.record import page, remember
+from course_lib.utils.chapters import CHAPTER
+from course_lib.utils.progress import remember, summary
 
-__all__ = ["Exercise", "Mistake", "Verdict", "catalogue", "check", "judge", "progress"]
+__all__ = [
+    "Exercise",
+    "Mistake",
+    "Verdict",
+    "answer_or_reference",
+    "catalogue",
+    "check",
+    "find",
+    "grade",
+    "progress",
+]
 
 
 def check(exercise_id: str, answer: Any) -> None:
-    """Print what became of an answer: passed, not tried yet, or what is wrong with it and why.
+    """Grade an answer and print the verdict: passed, not tried yet, or what is wrong and why.
 
-    A passed exercise is remembered, for `progress`.
+    A passed exercise is saved for `progress`.
 
-    answer: the learner's function, or the value where the exercise asks for one.
-    Raises ValueError for an exercise that does not exist.
+    answer: the student's function, or a value if the exercise asks for one.
+    Raises ValueError for an unknown exercise id.
     """
-    number = exercise_id.partition(".")[0]
-    exercises = _of_chapter(f"ch{number}") if f"ch{number}" in _chapters() else catalogue()
-    if exercise_id not in exercises:
-        raise ValueError(f"there is no exercise {exercise_id!r}; there are {', '.join(exercises)}")
-    verdict = judge(exercises[exercise_id], answer)
+    verdict = grade(find(exercise_id), answer)
     print(verdict.text)
     if verdict.state == "passed":
         remember(exercise_id)
 
 
+def find(exercise_id: str) -> Exercise:
+    """The exercise with this id. Raises ValueError, naming those of its chapter, if there is none."""
+    number = exercise_id.partition(".")[0]
+    module = f"ch{number.lower()}"
+    exercises = _of_chapter(module) if module in _chapters() else catalogue()
+    if exercise_id not in exercises:
+        raise ValueError(f"no exercise {exercise_id!r}; choose one of {', '.join(exercises)}")
+    return exercises[exercise_id]
+
+
+def answer_or_reference(exercise_id: str, answer: Any) -> Any:
+    """The answer if it passes, otherwise the reference, so that a notebook can continue with either.
+
+    Raises ValueError for an unknown exercise id.
+    """
+    exercise = find(exercise_id)
+    return answer if grade(exercise, answer).state == "passed" else exercise.reference
+
+
 def progress() -> None:
-    """Print which exercises are passed, chapter by chapter, and where this is remembered (see `record`)."""
-    print(page(catalogue()))
+    """Print the passed exercises, chapter by chapter, and where the progress is saved."""
+    print(summary(catalogue()))
 
 
 def catalogue() -> dict[str, Exercise]:
-    """All exercises by their id, in the order of the chapters."""
+    """All exercises by id, in chapter order."""
     return {key: exercise for chapter in _chapters() for key, exercise in _of_chapter(chapter).items()}
 
 
 def _chapters() -> list[str]:
-    """The modules of the chapters, such as `ch01`."""
+    """Names of the chapter modules, such as `ch01`."""
     names = (module.name for module in pkgutil.iter_modules(__path__))
-    return sorted(name for name in names if re.fullmatch(r"ch\d\d[a-z]?", name))
+    return sorted(name for name in names if re.fullmatch(f"ch{CHAPTER}", name, re.IGNORECASE))
 
 
 def _of_chapter(chapter: str) -> dict[str, Exercise]:

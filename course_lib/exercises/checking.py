@@ -1,15 +1,15 @@
-"""Judge an answer: passed, not tried yet, a mistake known by its name, or the smallest counterexample."""
+"""Grading of an answer: passed, not tried yet, a known mistake, or else the smallest counterexample."""
 
 import dis
 import inspect
 import linecache
 import textwrap
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from course_lib.exercises.comparing import Outcome, alike, call, describe, difference
+from course_lib.exercises.comparing import NOT_TRIED, CallResult, alike, call, describe, difference
 from course_lib.exercises.exercise import Answer, Exercise, Mistake, value
 
 WIDTH = 88
@@ -18,111 +18,148 @@ STUB = {"RESUME", "NOP", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE"}  # all th
 
 @dataclass(frozen=True)
 class Verdict:
-    """state: what became of the answer. text: what the learner reads. mistake: its name where it is known."""
+    """Verdict on an answer.
+
+    state: the result. text: the message for the student. mistake: the name of the known mistake, if any.
+    """
 
     state: Literal["passed", "not tried", "mistake", "wrong"]
     text: str
     mistake: str | None = None
 
 
-def judge(exercise: Exercise, answer: Any) -> Verdict:
-    """Compare an answer with the reference of its exercise and with each known mistake."""
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """What an answer did when it was called on the inputs of its exercise.
+
+    results: one per input. state: "not a function" if the exercise asks for one and got a value.
+    """
+
+    state: Literal["tried", "not tried", "not a function"]
+    results: tuple[CallResult, ...] = ()
+
+
+def grade(exercise: Exercise, answer: Any) -> Verdict:
+    """Grade an answer: compare it with the reference of its exercise and with each known mistake."""
+    return judge(exercise, attempt(exercise, answer), answer)
+
+
+def attempt(exercise: Exercise, answer: Any) -> Attempt:
+    """Call an answer on all inputs of its exercise. Needs neither the reference nor the mistakes."""
     if answer is ... or answer is None:
-        return _not_tried(exercise)
+        return Attempt("not tried")
     if not callable(answer):
         if exercise.inputs != ((),):
-            return _wrong(
-                exercise, f"Hand over the function itself, as in check({exercise.id!r}, my_function)."
-            )
+            return Attempt("not a function")
         answer = value(answer)
-    outcomes = [call(answer, arguments) for arguments in exercise.inputs]
-    if _is_stub(answer, outcomes[0]):
+    results = tuple(call(answer, arguments) for arguments in exercise.inputs)
+    return Attempt("not tried" if _is_stub(answer, results[0]) else "tried", results)
+
+
+def judge(exercise: Exercise, made: Attempt, answer: Any = None) -> Verdict:
+    """Compare an attempt with the reference and with each known mistake, without calling the answer.
+
+    answer: the student's function, if it is in this process; its source line is shown with an error.
+    """
+    if made.state == "not tried":
         return _not_tried(exercise)
-    expected = _expected(exercise, exercise.reference)
-    agrees = [alike(mine, right, exercise.tolerance) for mine, right in zip(outcomes, expected, strict=True)]
+    if made.state == "not a function":
+        return _wrong(
+            exercise,
+            f"This exercise asks for a function. Pass it by name: check({exercise.id!r}, my_function).",
+        )
+    results, expected = made.results, _expected(exercise, exercise.reference)
+    agrees = [alike(mine, right, exercise.tolerance) for mine, right in zip(results, expected, strict=True)]
     if not all(agrees):
-        if mistake := recognise(exercise, outcomes):
+        if mistake := recognize(exercise, results):
             return _mistaken(exercise, mistake)
         first = agrees.index(False)
-        return _counterexample(exercise, first, outcomes[first], expected[first], answer)
-    if any(outcome.changed for outcome in outcomes):
+        return _counterexample(exercise, first, results[first], expected[first], answer)
+    if any(result.changed for result in results):
         return _wrong(
             exercise,
             "The numbers are right, but your function changes its arguments in place (as +=, exp_() and "
-            "append do): what the caller has is spoilt.",
+            "append do), which overwrites the caller's data. Create a new tensor or list instead.",
         )
-    count = len(outcomes)
+    count = len(results)
     return Verdict("passed", f"{exercise.id}: passed" + (f" ({count} inputs)." if count > 1 else "."))
 
 
-def recognise(exercise: Exercise, outcomes: list[Outcome]) -> Mistake | None:
-    """The known mistake that comes to the same outcome on every input."""
+def recognize(exercise: Exercise, results: Sequence[CallResult]) -> Mistake | None:
+    """The known mistake that gives the same results on every input, if there is one."""
     for mistake in exercise.mistakes:
         for wrong in mistake.wrong:
-            pairs = zip(outcomes, _expected(exercise, wrong), strict=True)
+            pairs = zip(results, _expected(exercise, wrong), strict=True)
             if all(alike(mine, theirs, exercise.tolerance) for mine, theirs in pairs):
                 return mistake
     return None
 
 
-def _expected(exercise: Exercise, function: Answer) -> list[Outcome]:
+def _expected(exercise: Exercise, function: Answer) -> list[CallResult]:
     return [call(function, arguments) for arguments in exercise.inputs]
 
 
-def _is_stub(answer: Callable, outcome: Outcome) -> bool:
-    """Whether a `...` of the stub still stands where the answer should."""
-    if outcome.error:
-        return isinstance(outcome.error, TypeError) and "ellipsis" in str(outcome.error)
-    if outcome.value is ...:
+def _is_stub(answer: Callable, result: CallResult) -> bool:
+    """Whether the answer still has the `...` of the stub."""
+    if result.error:
+        return _hits_ellipsis(result.error)
+    if result.value is ...:
         return True
     code = getattr(answer, "__code__", None)
     return (
-        outcome.value is None
+        result.value is None
         and code is not None
         and {step.opname for step in dis.get_instructions(code)} <= STUB
     )
 
 
+def _hits_ellipsis(error: Exception) -> bool:
+    """Whether the error comes from computing with a `...` that was left in the code."""
+    return isinstance(error, TypeError | AttributeError) and "ellipsis" in str(error)
+
+
 def _counterexample(
-    exercise: Exercise, number: int, mine: Outcome, right: Outcome, answer: Answer
+    exercise: Exercise, number: int, mine: CallResult, right: CallResult, answer: Any
 ) -> Verdict:
     if mine.error:
         found = _explain(mine.error, answer)
     elif exercise.inputs == ((),):
-        return _wrong(
-            exercise, f"{describe(mine.value)} is not right."
-        )  # the answer itself is not given away
+        # Do not show the expected value: it is the solution.
+        return _wrong(exercise, f"{describe(mine.value)} is not right. Check your reasoning and try again.")
     else:
         found = difference(mine.value, right.value, exercise.tolerance)
     names = inspect.signature(exercise.reference).parameters
-    arguments = zip(names, exercise.inputs[number], strict=False)  # a reference may have defaults
+    arguments = zip(names, exercise.inputs[number], strict=False)  # the reference may have extra defaults
     shown = ", ".join(f"{name} = {describe(argument)}" for name, argument in arguments)
     return _wrong(exercise, f"With {shown}:\n{found}" if shown else found)
 
 
-def _explain(error: Exception, answer: Answer) -> str:
-    """The error in a sentence, with the learner's own line."""
+def _explain(error: Exception, answer: Any) -> str:
+    """The error in a sentence, with the line of the student's code that raised it."""
+    if _hits_ellipsis(error):
+        return NOT_TRIED
     message = (str(error).strip() or "no message").splitlines()[0]
     source = getattr(getattr(answer, "__code__", None), "co_filename", None)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == source]
     line = linecache.getline(source, lines[-1]).strip() if lines else ""
     return f"Your function raised {type(error).__name__}: {message}" + (
-        f"\nin the line: {line}" if line else ""
+        f"\non this line: {line}" if line else ""
     )
 
 
 def _not_tried(exercise: Exercise) -> Verdict:
-    return Verdict("not tried", f"{exercise.id}: not tried yet. Put your own code where the ... stands.")
+    return Verdict("not tried", f"{exercise.id}: not tried yet. Replace the ... with your answer.")
 
 
 def _mistaken(exercise: Exercise, mistake: Mistake) -> Verdict:
-    text = _fill(f"{exercise.id}: not yet. It {mistake.name}.\n{mistake.why}")
+    text = _fill(f"Not yet ({exercise.id}): {mistake.name}.\n{mistake.why}")
     return Verdict("mistake", text, mistake.name)
 
 
 def _wrong(exercise: Exercise, found: str) -> Verdict:
-    return Verdict("wrong", _fill(f"{exercise.id}: not yet.\n{found}"))
+    return Verdict("wrong", _fill(f"Not yet ({exercise.id}).\n{found}"))
 
 
 def _fill(text: str) -> str:
-    return "\n".join(textwrap.fill(line, WIDTH, break_long_words=False) for line in text.splitlines())
+    wrapper = textwrap.TextWrapper(WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(wrapper.fill(line) for line in text.splitlines())

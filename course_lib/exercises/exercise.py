@@ -1,4 +1,4 @@
-"""What an exercise is: a reference, inputs, and the mistakes that are known by name."""
+"""Exercise: a reference answer, test inputs, and the known mistakes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,10 +13,11 @@ Arguments = tuple[Any, ...]
 
 @dataclass(frozen=True, eq=False)
 class Mistake:
-    """A wrong answer that learners give, and why it is wrong.
+    """Known mistake: a wrong answer that students give, and why it is wrong.
 
-    name: what the code does, such as "divides by d instead of √d". why: one or two sentences.
-    wrong: the implementations that make this mistake; several where the rest can be written in several ways.
+    name: what is wrong, as a clause that follows "Not yet:", such as "your loss counts the padding".
+    why: why it matters and the next step, in two or three short sentences.
+    wrong: implementations with this mistake; several if the remaining code can be written in several ways.
     """
 
     name: str
@@ -26,12 +27,13 @@ class Mistake:
 
 @dataclass(frozen=True, eq=False)
 class Exercise:
-    """A task whose answer is compared with a reference and with each known mistake, on the same inputs.
+    """Exercise whose answer is compared with a reference and with each known mistake on the same inputs.
 
     id: chapter and name, such as "01.temperature".
-    inputs: the arguments of each call, smallest first; `((),)` where a value is asked for, not a function.
-    The reference and all mistakes differ from one another on at least one input.
-    tolerance: absolute and relative, for numbers.
+    reference: a correct answer; messages show its parameter names, so they must be those of the notebook.
+    inputs: the arguments of each call, smallest first; `((),)` if the answer is a value, not a function.
+    mistakes: they differ from the reference, and from one another, on at least one input.
+    tolerance: absolute and relative tolerance for numbers.
     """
 
     id: str
@@ -42,20 +44,20 @@ class Exercise:
 
 
 def mistake(name: str, why: str, *wrong: Answer) -> Mistake:
-    """A `Mistake` with its implementations written one after the other."""
+    """Shorthand for `Mistake` that takes the implementations as positional arguments."""
     return Mistake(name, why, wrong)
 
 
 def value(answer: Any) -> Answer:
-    """A function without arguments that returns `answer`: for exercises that ask for a number or a word."""
+    """Constant function without arguments that returns `answer`, for exercises that ask for a value."""
     return lambda: answer
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
-    """Random numbers to ask with, the same at every call."""
+    """Standard normal numbers, the same at every call."""
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
 def numbered(*shape: int) -> Tensor:
-    """0, 1, 2, … in the given shape: each number says where it comes from."""
+    """0, 1, 2, … in the given shape, so that each number identifies its original position."""
     return torch.arange(torch.Size(shape).numel()).reshape(shape).float()

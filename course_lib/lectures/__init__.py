@@ -1,1 +1,1 @@
-"""The lectures: their systems rebuilt, and where the course shows each claim and erratum (coverage.csv)."""
+"""The lectures: their systems reimplemented, and where each claim and erratum is covered (coverage.csv)."""

@@ -1,6 +1,6 @@
-"""The course's own blocks behind d2l's interface: the slide's training cell runs with them as it stands.
+"""The course's own blocks behind d2l's interface, so the slide's training cell runs with them unchanged.
 
-Importing this module needs the package d2l, and raises ImportError, saying so, where it is missing.
+Importing this module raises ImportError if the package d2l is missing.
 """
 
 import math
@@ -11,18 +11,18 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_lib.attention import MultiHeadAttention
-from course_lib.blocks import DecoderBlock, EncoderBlock
-from course_lib.cache import DecoderCache
+from course_lib.layers.attention import MultiHeadAttention
+from course_lib.layers.blocks import DecoderBlock, EncoderBlock
+from course_lib.layers.kv_cache import DecoderCache
+from course_lib.layers.masks import Mask, causal_mask, valid_lens_mask
+from course_lib.layers.positions import SinusoidalPositions
 from course_lib.lectures.d2l_transformer import TransformerDecoder, TransformerEncoder, d2l
-from course_lib.masks import Mask, causal_mask, valid_lens_mask
-from course_lib.positions import SinusoidalPositions
 
-NUM_STEPS = 9  # the most tokens of a sentence, as in d2l's MTFraEng
+NUM_STEPS = 9  # most tokens in a sentence, as in d2l's MTFraEng
 
 
 class Embedding(nn.Module):
-    """Token vectors, scaled, with the positions that follow the first `start`, and dropout."""
+    """Scaled token embeddings plus sinusoidal positions from `start` on, with dropout."""
 
     def __init__(self, vocab_size: int, num_hiddens: int, dropout: float):
         super().__init__()
@@ -38,9 +38,9 @@ class Embedding(nn.Module):
 
 
 class CourseEncoder(d2l.Encoder):
-    """Our post-norm encoder blocks, with the arguments of the lecture's encoder.
+    """Encoder of our post-norm blocks, with the arguments of the lecture's encoder.
 
-    They differ from d2l's in two things: attention has biases, and its weights are not dropped out.
+    It differs from d2l's in two ways: attention has biases, and no dropout on its weights.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class CourseEncoder(d2l.Encoder):
 
 @dataclass(frozen=True)
 class CourseState:
-    """What the decoder knows: the encoder's memory, who may look where in it, and what has been read."""
+    """Decoder state: the encoder output, its mask, and the cache of the tokens read so far."""
 
     memory: Float[Tensor, "batch source d_model"]
     mask: Mask
@@ -77,7 +77,7 @@ class CourseState:
 
 
 class CourseDecoder(d2l.Decoder):
-    """Our post-norm decoder blocks with their cache, with the arguments of the lecture's decoder."""
+    """Decoder of our post-norm blocks with a cache, with the arguments of the lecture's decoder."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class CourseDecoder(d2l.Decoder):
     def forward(
         self, ids: Int[Tensor, "batch tokens"], state: CourseState
     ) -> tuple[Float[Tensor, "batch tokens vocab"], CourseState]:
-        """The same in training and evaluation, whole sentences at once or token by token."""
+        """Logits and state; the same in training and evaluation, for whole sentences or token by token."""
         start, tokens = state.cache.length, ids.shape[1]
         mask = causal_mask(tokens, start + tokens, ids.device)
         x = self.embedding(ids, start)
@@ -113,14 +113,14 @@ class CourseDecoder(d2l.Decoder):
 
 
 def copy_encoder(ours: CourseEncoder, theirs: TransformerEncoder) -> None:
-    """Give our encoder the weights of d2l's, which must have run once (its layers are lazy)."""
+    """Copy the weights of d2l's encoder, which must have run once (its layers are lazy), to ours."""
     ours.embedding.vectors.load_state_dict(theirs.embedding.state_dict())
     for mine, blk in zip(ours.blocks, theirs.blks, strict=True):
         copy_block(mine, [(mine.attention, blk.attention)], blk.ffn, [blk.addnorm1, blk.addnorm2])
 
 
 def copy_decoder(ours: CourseDecoder, theirs: TransformerDecoder) -> None:
-    """Give our decoder the weights of the lecture's, which must have run once (its layers are lazy)."""
+    """Copy the weights of the lecture's decoder, which must have run once (its layers are lazy), to ours."""
     ours.embedding.vectors.load_state_dict(theirs.embedding.state_dict())
     ours.dense.load_state_dict(theirs.dense.state_dict())
     for mine, blk in zip(ours.blocks, theirs.blks, strict=True):
@@ -135,7 +135,7 @@ def copy_block(
     ffn: nn.Module,
     addnorms: Sequence[nn.Module],
 ) -> None:
-    """Give our block the weights of d2l's layers; the biases of attention, which d2l has not, become zero."""
+    """Copy the weights of d2l's layers to our block; our attention biases, which d2l lacks, become zero."""
     for mine, theirs in attentions:
         mine.w_q.weight.copy_(theirs.W_q.weight)
         mine.w_kv.weight.copy_(torch.cat([theirs.W_k.weight, theirs.W_v.weight]))

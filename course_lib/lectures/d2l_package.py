@@ -1,4 +1,4 @@
-"""The package d2l, so that the lecture's cells run here as they stand on the slides.
+"""The package d2l, adapted so that the lecture's cells run as printed on the slides.
 
 Only this lecture's system and a few comparisons need d2l; the rest of the course runs without it.
 """
@@ -10,19 +10,19 @@ from typing import Any
 
 from course_lib.datasets import find_set, locate
 from course_lib.datasets.archives import read_member
-from course_lib.datasets.places import cache_folder
-from course_lib.torchvision_ops import import_torchvision
+from course_lib.datasets.location import cache_folder
+from course_lib.pretrained.torchvision_ops import import_torchvision
 
 
 @cache
 def load_d2l() -> ModuleType:
-    """d2l.torch, with its data, its figures and its board made fit for the course's notebooks.
+    """Import d2l.torch and adapt its data, figures and progress board to the course's notebooks.
 
-    - `MTFraEng` reads the sentence pairs that `course_lib.datasets` has found and checked. Other sets of d2l
-      go into the cache folder: d2l's own choice, `../data`, is the folder of the course's tables.
-    - The board keeps its points and draws nothing, and figures stay PNG: d2l would switch the kernel to SVG.
+    - `MTFraEng` reads the sentence pairs that `course_lib.datasets` has found and verified. Other data sets
+      of d2l go to the cache folder, since d2l's default, `../data`, is the folder of the course's tables.
+    - The board records its points but draws nothing, and figures stay PNG (d2l would switch to SVG).
 
-    This holds for the whole process. Raises ImportError where d2l, or something that it needs, is missing.
+    This affects the whole process. Raises ImportError if d2l or one of its dependencies is missing.
     """
     try:
         import_torchvision()
@@ -38,7 +38,7 @@ def load_d2l() -> ModuleType:
 
 
 def _redirect(d2l: ModuleType) -> None:
-    """Replace what must not happen here, in d2l's own way: by adding methods to its classes."""
+    """Override unwanted behavior in d2l's own way: by adding methods to its classes."""
 
     @d2l.add_to_class(d2l.MTFraEng)
     def _download(self: Any) -> str:

@@ -1,9 +1,9 @@
-"""The training and the four translations of C182-3, and what the plotted validation loss is worth.
+"""Training and the four translations of C182-3, and other validation losses than the plotted one.
 
-Importing this module needs the package d2l, and raises ImportError, saying so, where it is missing.
+Importing this module raises ImportError if the package d2l is missing.
 
     data = d2l.MTFraEng(batch_size=128)
-    model = make_model(data)  # the lecture's; make_model(data, MENDED) has none of its faults
+    model = make_model(data)  # the lecture's; make_model(data, FIXED) has none of its bugs
     d2l.Trainer(max_epochs=30, gradient_clip_val=1, num_gpus=1).fit(model, data)
     translate(model, data)
 """
@@ -11,16 +11,17 @@ Importing this module needs the package d2l, and raises ImportError, saying so, 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import torch
 from torch import nn
 
-from course_lib.lectures.d2l_runs import Maps
+from course_lib.lectures.d2l_maps import Maps
 from course_lib.lectures.d2l_transformer import (
+    FIXED,
     LECTURE,
-    MENDED,
-    Faults,
+    Bugs,
     Seq2Seq,
     TransformerDecoder,
     TransformerEncoder,
@@ -34,24 +35,24 @@ FRENCH = ("va !", "j'ai perdu .", "il est calme .", "je suis chez moi .")
 
 @dataclass(frozen=True)
 class Translation:
-    """A sentence, what the model made of it, and d2l's BLEU with k = 2 against the lecture's translation."""
+    """A sentence, its translation, and d2l's BLEU (k = 2, 0 to 1) against the lecture's translation."""
 
     english: str
     french: str
     bleu: float
 
 
-def make_model(data: d2l.MTFraEng, faults: Faults = LECTURE) -> d2l.Seq2Seq:
-    """The lecture's model, untrained, with these of its faults."""
-    encoder = TransformerEncoder(len(data.src_vocab), *SIZES, faults=faults)
-    decoder = TransformerDecoder(len(data.tgt_vocab), *SIZES, faults=faults)
-    kind = d2l.Seq2Seq if faults.padding_in_loss else Seq2Seq
+def make_model(data: d2l.MTFraEng, bugs: Bugs = LECTURE) -> d2l.Seq2Seq:
+    """The lecture's untrained model with these bugs."""
+    encoder = TransformerEncoder(len(data.src_vocab), *SIZES, bugs=bugs)
+    decoder = TransformerDecoder(len(data.tgt_vocab), *SIZES, bugs=bugs)
+    kind = d2l.Seq2Seq if bugs.padding_in_loss else Seq2Seq
     return kind(encoder, decoder, tgt_pad=data.tgt_vocab["<pad>"], lr=0.001)
 
 
-def mend(model: d2l.Seq2Seq, data: d2l.MTFraEng, faults: Faults = MENDED) -> d2l.Seq2Seq:
-    """The same weights with other faults, ready for evaluation."""
-    other = make_model(data, faults)
+def fix(model: d2l.Seq2Seq, data: d2l.MTFraEng, bugs: Bugs = FIXED) -> d2l.Seq2Seq:
+    """Model with the same weights but other bugs (by default none), in evaluation mode."""
+    other = make_model(data, bugs)
     other.load_state_dict(model.state_dict())
     return other.to(next(model.parameters()).device).eval()
 
@@ -63,7 +64,7 @@ def translate(
     english: Sequence[str] = ENGLISH,
     french: Sequence[str] = FRENCH,
 ) -> list[Translation]:
-    """The slide's translation cell: d2l's `predict_step`, and what stands before the first `<eos>`."""
+    """The slide's translation cell: the output of d2l's `predict_step` up to the first `<eos>`."""
     device = next(model.parameters()).device
     batch = data.build(list(english), list(french))
     ids, _ = model.eval().predict_step(batch, device, data.num_steps)
@@ -76,27 +77,27 @@ def translate(
 
 
 def sentences(data: d2l.MTFraEng) -> list[tuple[str, str]]:
-    """All pairs as d2l reads them, one space between words and full stops; first those for training."""
+    """All pairs as d2l reads them, training pairs first, with spaces between words and punctuation."""
     read = data._tokenize(data._preprocess(data._download()), data.num_train + data.num_val)
     return [(" ".join(source[:-1]), " ".join(target[:-1])) for source, target in zip(*read, strict=True)]
 
 
 def with_references(pairs: Sequence[tuple[str, str]], first: int, last: int) -> dict[str, list[str]]:
-    """The different English sentences of these pairs, each with every French one that stands beside it."""
+    """Distinct English sentences among pairs[first:last], each with all its French translations."""
     chosen = dict.fromkeys(english for english, _ in pairs[first:last])
     return {one: [french for english, french in pairs if english == one] for one in chosen}
 
 
 def mean_bleu(model: d2l.EncoderDecoder, data: d2l.MTFraEng, asked: dict[str, list[str]]) -> float:
-    """d2l's BLEU with k = 2, for each sentence against the best of its references; the mean over all."""
+    """Mean over all sentences of d2l's BLEU (k = 2, 0 to 1) against the best reference."""
     said = translate(model, data, list(asked), [french[0] for french in asked.values()])
     best = [max(d2l.bleu(one.french, right, k=2) for right in asked[one.english]) for one in said]
-    return sum(best) / len(best)
+    return fmean(best)
 
 
 @torch.no_grad()
 def attention_maps(model: d2l.EncoderDecoder, data: d2l.MTFraEng, english: str) -> Maps:
-    """Where a model looks while it writes: what d2l's `predict_step` keeps, as whole tables."""
+    """Attention maps of a translation, assembled from the rows that d2l's `predict_step` records."""
     device = next(model.parameters()).device
     batch = data.build([english], [english])
     ids, steps = model.eval().predict_step(batch, device, data.num_steps, save_attention_weights=True)
@@ -105,7 +106,7 @@ def attention_maps(model: d2l.EncoderDecoder, data: d2l.MTFraEng, english: str) 
     source = [*english.split(), "<eos>"]
 
     def tables(weights: Sequence[Sequence[torch.Tensor]], columns: int) -> Any:
-        """Each step's row, filled up with zeros; together (layers, heads, rows, columns)."""
+        """Rows of all steps, padded with zeros to (layers, heads, rows, columns)."""
         steps = [torch.stack(list(layers))[:, :, 0, :columns] for layers in weights]
         whole = [nn.functional.pad(row, (0, columns - row.shape[-1])) for row in steps]
         return torch.stack(whole, dim=2)
@@ -119,7 +120,7 @@ def attention_maps(model: d2l.EncoderDecoder, data: d2l.MTFraEng, english: str) 
 
 @torch.no_grad()
 def sentence_losses(model: d2l.EncoderDecoder, data: d2l.MTFraEng) -> list[float]:
-    """The loss of each validation sentence: the mean over its nine tokens, padding included."""
+    """Loss of each validation sentence: the mean over its nine tokens, including padding."""
     device = next(model.parameters()).device
     *inputs, target = (array[data.num_train :].to(device) for array in data.arrays)
     logits = model.eval()(*inputs).transpose(1, 2)
@@ -128,9 +129,9 @@ def sentence_losses(model: d2l.EncoderDecoder, data: d2l.MTFraEng) -> list[float
 
 @torch.no_grad()
 def validation_loss(model: d2l.EncoderDecoder, data: d2l.MTFraEng, padding: bool = True) -> float:
-    """The mean loss over all words of the validation sentences; padding counts as words, or not at all.
+    """Mean validation loss per token. padding: whether padding tokens count.
 
-    What d2l plots is something else (`plotted_loss`), and depends on the faults of `model` too (`mend`).
+    It differs from what d2l plots (`plotted_loss`), and depends on the bugs of `model`, too (`fix`).
     """
     device = next(model.parameters()).device
     *inputs, target = (array[data.num_train :].to(device) for array in data.arrays)
@@ -140,13 +141,13 @@ def validation_loss(model: d2l.EncoderDecoder, data: d2l.MTFraEng, padding: bool
 
 
 def plotted_loss(model: d2l.Module) -> float:
-    """The last point of the validation curve, a mean over batches, however few sentences the last one has."""
+    """Last point of the validation curve: a mean over batches, even if the last batch is small."""
     return float(model.board.data["val_loss"][-1].y)
 
 
 @contextmanager
 def projected_tokens(*layers: nn.Module) -> Iterator[dict[str, int]]:
-    """Within the block, counts under "tokens" how many vectors of one sentence go through these layers."""
+    """Context manager that counts, as "tokens", the vectors per sentence that pass through these layers."""
     count = {"tokens": 0}
 
     def add(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:

@@ -1,14 +1,14 @@
-"""The Transformer of C182-3 on d2l's plumbing, with the faults it has on the slides as named options.
+"""The Transformer of C182-3, built on d2l, with the bugs of the slides as named options.
 
-Importing this module needs the package d2l, and raises ImportError, saying so, where it is missing.
+Importing this module raises ImportError if the package d2l is missing.
 
-The package has the encoder; the decoder, which stands only on the slides (and in the book), is written out
-here. As on the slides its cache keeps the *inputs* of each block, so that keys and values of all earlier
+The package contains the encoder; the decoder, which is only on the slides (and in the book), is defined
+here. As on the slides, its cache stores the *inputs* of each block, so the keys and values of all earlier
 tokens are projected again at every step (`projected_tokens` in `d2l_training` counts them). The slides call
-the input of a block now x, now X; it is X here.
+the input of a block sometimes x, sometimes X; here it is X.
 
-The lecture's words: num_hiddens = d_model, ffn_num_hiddens = d_ff, num_heads = heads, num_blk = layers,
-valid_lens = how many tokens, counted from the left, may be looked at.
+The lecture's names: num_hiddens = d_model, ffn_num_hiddens = d_ff, num_heads = heads, num_blk = layers,
+valid_lens = number of tokens, counted from the left, that are not masked.
 """
 
 import math
@@ -19,25 +19,25 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_lib.attention import attention
+from course_lib.layers.attention import attention
+from course_lib.layers.masks import valid_lens_mask
 from course_lib.lectures.d2l_package import load_d2l
-from course_lib.masks import valid_lens_mask
 
 d2l = load_d2l()
 
 ValidLens: TypeAlias = Int[Tensor, " batch"] | Int[Tensor, "batch queries"]
-State: TypeAlias = list[Any]  # encoder's outputs, their valid lengths, and the inputs of each block so far
+State: TypeAlias = list[Any]  # encoder outputs, their valid lengths, and each block's inputs so far
 
 
 @dataclass(frozen=True, kw_only=True)
-class Faults:
-    """The faults that can be switched off: each is True as in the lecture, False as mended.
+class Bugs:
+    """Bugs that can be fixed: True as in the lecture, False to fix.
 
-    future_in_evaluation: outside training there is no causal mask, and the validation loss is that of a model
-        that sees the whole target, on which it was never trained.
-    position_zero: when the decoder reads one token at a time, each of them gets position 0.
-    uniform_rows: a query that may look nowhere looks at everything alike, as masked scores are −1e6, not −∞.
-    padding_in_loss: the loss counts padding as words to be written (the package never uses `tgt_pad`).
+    future_in_evaluation: there is no causal mask outside training, so the validation loss is that of a model
+        that sees the whole target, for which it was never trained.
+    position_zero: when the decoder reads one token at a time, every token gets position 0.
+    uniform_rows: a fully masked query attends to everything uniformly, since masked scores are −1e6, not −∞.
+    padding_in_loss: the loss includes padding (the package never uses `tgt_pad`).
     """
 
     future_in_evaluation: bool = True
@@ -46,12 +46,12 @@ class Faults:
     padding_in_loss: bool = True
 
 
-LECTURE = Faults()
-MENDED = Faults(future_in_evaluation=False, position_zero=False, uniform_rows=False, padding_in_loss=False)
+LECTURE = Bugs()
+FIXED = Bugs(future_in_evaluation=False, position_zero=False, uniform_rows=False, padding_in_loss=False)
 
 
 class DotProductAttention(d2l.DotProductAttention):
-    """d2l's attention, but a query that may look nowhere receives nothing."""
+    """d2l's scaled dot-product attention, except that a fully masked query gets zeros."""
 
     def forward(
         self,
@@ -77,16 +77,16 @@ class TransformerEncoder(d2l.TransformerEncoder):
         num_blk: int,
         dropout: float,
         use_bias: bool = False,
-        faults: Faults = LECTURE,
+        bugs: Bugs = LECTURE,
     ):
         super().__init__(vocab_size, num_hiddens, ffn_num_hiddens, num_heads, num_blk, dropout, use_bias)
-        if not faults.uniform_rows:
+        if not bugs.uniform_rows:
             for blk in self.blks:
                 blk.attention.attention = DotProductAttention(dropout)
 
 
 class TransformerDecoderBlock(nn.Module):
-    """The i-th block of the decoder: self-attention, attention to the encoder's outputs, feed-forward."""
+    """The i-th decoder block: self-attention, cross-attention, feed-forward."""
 
     def __init__(
         self,
@@ -96,17 +96,17 @@ class TransformerDecoderBlock(nn.Module):
         dropout: float,
         i: int,
         use_bias: bool = False,
-        faults: Faults = LECTURE,
+        bugs: Bugs = LECTURE,
     ):
         super().__init__()
-        self.i, self.faults = i, faults
+        self.i, self.bugs = i, bugs
         self.attention1 = d2l.MultiHeadAttention(num_hiddens, num_heads, dropout, use_bias)
         self.addnorm1 = d2l.AddNorm(num_hiddens, dropout)
         self.attention2 = d2l.MultiHeadAttention(num_hiddens, num_heads, dropout, use_bias)
         self.addnorm2 = d2l.AddNorm(num_hiddens, dropout)
         self.ffn = d2l.PositionWiseFFN(ffn_num_hiddens, num_hiddens)
         self.addnorm3 = d2l.AddNorm(num_hiddens, dropout)
-        if not faults.uniform_rows:
+        if not bugs.uniform_rows:
             self.attention1.attention = DotProductAttention(dropout)
             self.attention2.attention = DotProductAttention(dropout)
 
@@ -127,8 +127,8 @@ class TransformerDecoderBlock(nn.Module):
         X: Float[Tensor, "batch tokens num_hiddens"],
         key_values: Float[Tensor, "batch keys num_hiddens"],
     ) -> Int[Tensor, "batch tokens"] | None:
-        """For each new token: up to itself. None, which hides nothing, in the lecture's evaluation."""
-        if self.faults.future_in_evaluation and not self.training:
+        """Causal mask as valid lengths; None (no mask) in the lecture's evaluation."""
+        if self.bugs.future_in_evaluation and not self.training:
             return None
         batch, tokens, _ = X.shape
         keys = key_values.shape[1]
@@ -136,7 +136,7 @@ class TransformerDecoderBlock(nn.Module):
 
 
 class TransformerDecoder(d2l.AttentionDecoder):
-    """Embeddings, positions, blocks, and the output layer; `use_bias` as in the package's encoder."""
+    """Decoder: embeddings, positions, blocks and output layer; `use_bias` as in the package's encoder."""
 
     def __init__(
         self,
@@ -147,16 +147,16 @@ class TransformerDecoder(d2l.AttentionDecoder):
         num_blk: int,
         dropout: float,
         use_bias: bool = False,
-        faults: Faults = LECTURE,
+        bugs: Bugs = LECTURE,
     ):
         super().__init__()
-        self.num_hiddens, self.num_blk, self.faults = num_hiddens, num_blk, faults
+        self.num_hiddens, self.num_blk, self.bugs = num_hiddens, num_blk, bugs
         self.embedding = nn.Embedding(vocab_size, num_hiddens)
         self.pos_encoding = d2l.PositionalEncoding(num_hiddens, dropout)
         self.blks = nn.Sequential()
         sizes = (num_hiddens, ffn_num_hiddens, num_heads, dropout)
         for i in range(num_blk):
-            block = TransformerDecoderBlock(*sizes, i, use_bias, faults)
+            block = TransformerDecoderBlock(*sizes, i, use_bias, bugs)
             self.blks.add_module(f"block{i}", block)
         self.dense = nn.LazyLinear(vocab_size)
 
@@ -169,7 +169,7 @@ class TransformerDecoder(d2l.AttentionDecoder):
         self, X: Int[Tensor, "batch tokens"], state: State
     ) -> tuple[Float[Tensor, "batch tokens vocab"], State]:
         seen = state[2][0]
-        X = self.embed(X, start=0 if seen is None or self.faults.position_zero else seen.shape[1])
+        X = self.embed(X, start=0 if seen is None or self.bugs.position_zero else seen.shape[1])
         self._attention_weights = [[None] * len(self.blks) for _ in range(2)]
         for i, blk in enumerate(self.blks):
             X, state = blk(X, state)
@@ -178,7 +178,7 @@ class TransformerDecoder(d2l.AttentionDecoder):
         return self.dense(X), state
 
     def embed(self, X: Int[Tensor, "batch tokens"], start: int) -> Float[Tensor, "batch tokens num_hiddens"]:
-        """Vectors of the tokens, which stand at the positions start, start + 1, …"""
+        """Scaled embeddings of tokens at the positions start, start + 1, …"""
         P = self.pos_encoding.P[:, start : start + X.shape[1]].to(X.device)
         return self.pos_encoding.dropout(self.embedding(X) * math.sqrt(self.num_hiddens) + P)
 
@@ -188,7 +188,7 @@ class TransformerDecoder(d2l.AttentionDecoder):
 
 
 class Seq2Seq(d2l.Seq2Seq):
-    """d2l's model with the loss over real words alone, as in the book and not in the package."""
+    """d2l's model with a loss that ignores padding, as in the book but not in the package."""
 
     def loss(
         self, Y_hat: Float[Tensor, "batch tokens vocab"], Y: Int[Tensor, "batch tokens"]

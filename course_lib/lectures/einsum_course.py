@@ -1,18 +1,18 @@
-"""The blocks of the notes' einsum Transformer as blocks of the course, with the same weights.
+"""Convert the blocks of the notes' einsum Transformer to blocks of the course, with the same weights.
 
-They compute the same in evaluation. In training the dropout differs: see `einsum_transformer`.
+They are equivalent in evaluation. In training, the dropout differs: see `einsum_transformer`.
 """
 
 import torch
 from torch import nn
 
-from course_lib.attention import MultiHeadAttention
-from course_lib.blocks import DecoderBlock, EncoderBlock, FeedForward
+from course_lib.layers.attention import MultiHeadAttention
+from course_lib.layers.blocks import DecoderBlock, EncoderBlock, FeedForward
 from course_lib.lectures import einsum_transformer as notes
 
 
 def course_encoder_block(theirs: notes.TransformerBlock) -> EncoderBlock:
-    """Our post-norm encoder block with the weights of theirs."""
+    """Convert an encoder block to our post-norm block, with the same weights."""
     ours = EncoderBlock(*_sizes(theirs), norm="post").to(theirs.norm1.weight.device)
     copy_attention(ours.attention, theirs.attention)
     copy_feed_forward(ours.feed_forward, theirs)
@@ -21,7 +21,7 @@ def course_encoder_block(theirs: notes.TransformerBlock) -> EncoderBlock:
 
 
 def course_decoder_block(theirs: notes.DecoderBlock) -> DecoderBlock:
-    """Our post-norm decoder block with the weights of theirs, whose second part is a whole encoder block."""
+    """Convert a decoder block, whose second part is an encoder block, to our post-norm block."""
     second = theirs.transformer_block
     ours = DecoderBlock(*_sizes(second), norm="post").to(theirs.norm.weight.device)
     copy_attention(ours.attention, theirs.attention)
@@ -33,7 +33,7 @@ def course_decoder_block(theirs: notes.DecoderBlock) -> DecoderBlock:
 
 @torch.no_grad()
 def copy_attention(ours: MultiHeadAttention, theirs: notes.SelfAttention) -> None:
-    """Give our layer the matrices of theirs: each stands once for each head, with zeros between the heads."""
+    """Copy their matrices to our layer as block-diagonal ones, repeated for each head."""
     heads = torch.eye(theirs.heads, device=theirs.fc_out.weight.device)
     ours.w_q.weight.copy_(torch.kron(heads, theirs.queries.weight))
     ours.w_kv.weight.copy_(torch.cat([torch.kron(heads, w.weight) for w in (theirs.keys, theirs.values)]))
@@ -43,7 +43,7 @@ def copy_attention(ours: MultiHeadAttention, theirs: notes.SelfAttention) -> Non
 
 
 def copy_feed_forward(ours: FeedForward, theirs: notes.TransformerBlock) -> None:
-    """Give our feed-forward layer the weights of theirs."""
+    """Copy the weights of their feed-forward layer to ours."""
     ours.w_in.load_state_dict(theirs.feed_forward[0].state_dict())
     ours.w_out.load_state_dict(theirs.feed_forward[2].state_dict())
 

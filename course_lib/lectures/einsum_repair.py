@@ -1,8 +1,7 @@
-"""Repairs of the notes' einsum listing, and a check for each of its faults.
+"""Repairs of the notes' einsum listing, and a check for each of its bugs.
 
-The listing is not stored a second time. To check one repaired line, it is put into the otherwise repaired
-system, and the system is run: so each fault has its own check, whatever the others have come to, and every
-spelling that computes the same is right.
+The listing is not stored twice. To check one repaired line, we substitute it into the otherwise repaired
+system and run that: each bug is checked independently of the others, and any equivalent line is accepted.
 """
 
 import inspect
@@ -18,58 +17,41 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.lectures import einsum_transformer
-from course_lib.lectures.einsum_faults import BY_NAME, FAULTS
+from course_lib.lectures.einsum_bugs import BUGS, BY_NAME
 
-SOURCE = torch.tensor([[2, 5, 3, 6, 4], [4, 1, 3, 0, 0], [0, 0, 0, 0, 0]])  # the third is nothing but padding
+SOURCE = torch.tensor([[2, 5, 3, 6, 4], [4, 1, 3, 0, 0], [0, 0, 0, 0, 0]])  # the third is all padding
 TARGET = torch.tensor([[1, 7, 3, 5], [1, 4, 8, 2], [1, 6, 2, 8]])
 SIZES = {"src_vocab_size": 7, "trg_vocab_size": 9, "src_pad_idx": 0, "embed_size": 6, "num_layers": 2}
 SIZES |= {"forward_expansion": 4, "heads": 2, "max_length": 8}
 
 
-class Repair:
-    """Some repaired lines, as a function from a fault's name to what comes of its line.
-
-    lines: by the faults' names; `...` stands for a line that has not been tried.
-    Raises ValueError for a name that no fault has.
-    """
-
-    def __init__(self, lines: Mapping[str, Any]):
-        if unknown := set(lines) - set(BY_NAME):
-            raise ValueError(f"no fault is called {sorted(unknown)}; there are {', '.join(BY_NAME)}")
-        self.lines = dict(lines)
-
-    def __call__(self, fault: str) -> Any:
-        line = self.lines.get(fault, ...)
-        return line if line is ... else outcome(fault, line)
-
-
 def listing(lines: Mapping[str, str]) -> str:
-    """The source of the repaired system, with other lines in the places of some faults."""
+    """Source of the repaired system, with these lines in place of the correct ones."""
     source = inspect.getsource(einsum_transformer)
-    for where in dict.fromkeys(fault.where for fault in FAULTS):
+    for where in dict.fromkeys(bug.where for bug in BUGS):
         source = source.replace(_source(where), _source(where, lines))
     return source
 
 
 def as_printed(where: str) -> str:
-    """The source of a class, with all its faults.
+    """Source of a class as printed, with all its bugs.
 
-    Raises ValueError for one that has none.
+    Raises ValueError for a class without bugs.
     """
-    if where not in {fault.where for fault in FAULTS}:
-        raise ValueError(f"no fault is in {where!r}")
-    return _source(where, {fault.name: fault.says for fault in FAULTS})
+    if where not in {bug.where for bug in BUGS}:
+        raise ValueError(f"{where!r} has no bugs")
+    return _source(where, {bug.name: bug.says for bug in BUGS})
 
 
 @lru_cache(maxsize=256)
-def outcome(fault: str, line: str) -> Tensor | None:
-    """What the repaired system computes with this line in the fault's place: logits, or a mean for LayerNorm.
+def outcome(bug: str, line: str) -> Tensor | None:
+    """Output of the repaired system with this line substituted: logits, or a mean for LayerNorm.
 
-    Weights and sentences are always the same. What the line raises is raised here.
+    Weights and sentences are fixed. Errors raised by the line propagate.
     """
     room: dict[str, Any] = {"__name__": "repaired"}
-    exec(compile(listing({fault: line}), "<repaired>", "exec"), room)
-    if BY_NAME[fault].where == "layer_norm_mean":
+    exec(compile(listing({bug: line}), "<repaired>", "exec"), room)
+    if BY_NAME[bug].where == "layer_norm_mean":
         return room["layer_norm_mean"](_numbers("x", (2, 3, 4))).expand(2, 3, 4)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         model = room["Transformer"](**SIZES).eval()
@@ -78,7 +60,7 @@ def outcome(fault: str, line: str) -> Tensor | None:
 
 
 def set_weights(model: nn.Module) -> None:
-    """Give each parameter numbers that depend on its name and shape alone."""
+    """Set each parameter to random values that depend only on its name and shape."""
     for name, parameter in model.named_parameters():
         parameter.copy_(_numbers(name, tuple(parameter.shape)))
 
@@ -89,18 +71,18 @@ def _numbers(name: str, shape: Iterable[int]) -> Tensor:
 
 
 def _source(where: str, lines: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The source of one class, with other lines in the places of some faults."""
+    """Source of one class, with these lines in place of the correct ones."""
     source = inspect.getsource(getattr(einsum_transformer, where))
-    for fault in FAULTS:
-        if fault.where == where and fault.name in lines:
-            source = _replace(source, fault.right, lines[fault.name])
+    for bug in BUGS:
+        if bug.where == where and bug.name in lines:
+            source = _replace(source, bug.right, lines[bug.name])
     return source
 
 
 def _replace(source: str, right: str, line: str) -> str:
-    """The source with `line`, or some lines, in the place of the one line `right`."""
+    """Source with `line` (one or more lines) in place of the line `right`, which must be unique."""
     found = list(re.finditer(rf"^( *){re.escape(right)}\n", source, re.MULTILINE))
     if len(found) != 1:
-        raise ValueError(f"{right!r} stands {len(found)} times where it should stand once")
+        raise ValueError(f"{right!r} occurs {len(found)} times instead of once")
     new = textwrap.indent(textwrap.dedent(line).strip(), found[0][1])
     return source[: found[0].start()] + (new + "\n" if new else "") + source[found[0].end() :]

@@ -1,16 +1,16 @@
 """The einsum Transformer of the notes, repaired.
 
-As printed it cannot run: `einsum_faults` lists what is wrong in it. Repaired, it is a post-norm
-encoder-decoder with ways of its own, which are kept here:
+As printed, it does not run: `einsum_bugs` lists its bugs. Repaired, it is a post-norm encoder-decoder
+with deviations from the paper that are kept here:
 
-- the matrices of queries, keys and values are as wide as one head, and all heads share them;
-- dropout stands after the LayerNorm, dropout(norm(y + x)). The course, like the paper, has it before the sum,
+- the query, key and value matrices have the width of one head, and all heads share them;
+- dropout comes after the LayerNorm, dropout(norm(y + x)). The course, like the paper, has it before the sum,
   norm(x + dropout(y)). In evaluation the two agree;
-- positions are learned, embeddings are not scaled, and source, target and output have a table each;
-- the padding of the target is not hidden (`trg_pad_idx` is never used, and left out here); it stands on the
-  right, where no real token looks.
+- positions are learned, embeddings are not scaled, and there is no weight tying;
+- target padding is not masked (`trg_pad_idx` is never used, and omitted here); it is on the right, where the
+  causal mask hides it from all real tokens.
 
-The notes' words: N sentences, S and T tokens of source and target, embed_size = d_model,
+The notes' names: N sentences, S and T tokens of source and target, embed_size = d_model,
 forward_expansion = d_ff / d_model, value_len = key_len = keys, query_len = queries, trg = target.
 """
 
@@ -18,13 +18,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from course_lib.masks import Mask
+from course_lib.layers.masks import Mask
 
 
 class SelfAttention(nn.Module):
-    """Attention with several heads, which share three matrices of one head's width.
+    """Multi-head attention whose heads share three matrices with the width of one head.
 
-    Raises ValueError where `heads` does not divide `embed_size`.
+    Raises ValueError if `heads` does not divide `embed_size`.
     """
 
     def __init__(self, embed_size: int, heads: int):
@@ -62,12 +62,12 @@ class SelfAttention(nn.Module):
 
 
 def layer_norm_mean(x: Float[Tensor, "N tokens embed_size"]) -> Float[Tensor, "#N #tokens #embed_size"]:
-    """What `nn.LayerNorm` takes off each number of `x`: the mean over the features of its own token."""
+    """Mean that `nn.LayerNorm` subtracts from each element of `x`: over the features of its token."""
     return x.mean(dim=-1, keepdim=True)
 
 
 class TransformerBlock(nn.Module):
-    """Attention, then feed-forward, each followed by its sum, LayerNorm and dropout."""
+    """Encoder block: attention, then feed-forward, each followed by residual, LayerNorm and dropout."""
 
     def __init__(self, embed_size: int, heads: int, dropout: float, forward_expansion: int):
         super().__init__()
@@ -96,7 +96,7 @@ class TransformerBlock(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Embeddings, learned positions, and a stack of blocks."""
+    """Encoder: embeddings, learned positions and a stack of blocks."""
 
     def __init__(
         self,
@@ -130,9 +130,9 @@ class Encoder(nn.Module):
 
 
 class DecoderBlock(nn.Module):
-    """Self-attention over the target, then a `TransformerBlock` whose keys and values are the encoder's.
+    """Decoder block: self-attention, then a `TransformerBlock` with keys and values from the encoder.
 
-    device: of no use here; it is the third argument, as in the notes.
+    device: unused; kept as the third argument, as in the notes.
     """
 
     def __init__(self, embed_size: int, heads: int, device: str, forward_expansion: int, dropout: float):
@@ -157,7 +157,7 @@ class DecoderBlock(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Embeddings, learned positions, a stack of blocks, and the output layer."""
+    """Decoder: embeddings, learned positions, a stack of blocks and the output layer."""
 
     def __init__(
         self,
@@ -198,8 +198,8 @@ class Decoder(nn.Module):
 class Transformer(nn.Module):
     """The notes' encoder-decoder.
 
-    src_pad_idx: the id that fills up source sentences. max_length: the longest sentence.
-    device: where the model is made, and its positions and masks; by default a CPU (in the notes a GPU).
+    src_pad_idx: padding id of source sentences. max_length: most tokens in a sentence.
+    device: of the model, its positions and masks; the default is the CPU (in the notes, a GPU).
     Raises ValueError for a sentence longer than `max_length`.
     """
 

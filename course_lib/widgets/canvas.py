@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from course_lib import show
+from course_lib.viz import figures
 
 Pixels = UInt8[np.ndarray, "height width 4"]
 MARGIN = 2  # pixels around a stamp
@@ -20,7 +20,7 @@ MOST_STAMPS = 1000
 
 
 class Canvas:
-    """Turns a figure into PNGs: what stands still is drawn once, the animated artists each time."""
+    """Turns a figure into PNGs: what does not move is drawn once, the animated artists each time."""
 
     def __init__(self, figure: Figure):
         self.agg = FigureCanvasAgg(figure)
@@ -29,7 +29,7 @@ class Canvas:
 
     def png(self) -> bytes:
         """The figure as it is now, on white; `Figure.savefig` takes three times as long."""
-        with show.any_script():
+        with figures.any_script():
             self.draw()
         return encoded(np.asarray(self.agg.buffer_rgba()))
 

@@ -1,4 +1,4 @@
-"""Where the class token of an image classifier looks, in any layer and head, as heat over the image."""
+"""Attention of a ViT's class token over the image, for any layer and head."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,28 +15,28 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_lib.datasets import ImageSplit
-from course_lib.show import PALETTE
-from course_lib.vision import predict, to_floats
-from course_lib.vit import ViT
-from course_lib.vit_reading import attention_maps, class_attention, on_patches, rollout
-from course_lib.widgets.digits import classifier_of
+from course_lib.experiments.digits_vit import classifier_of
+from course_lib.models.vit import ViT
+from course_lib.tasks.image_classification import predict, to_floats
+from course_lib.viz.style import PALETTE
+from course_lib.viz.vit_interpret import attention_maps, class_attention, on_patches, rollout
 from course_lib.widgets.explorer import Explorer, numbered_bars, set_most, slider
 from course_lib.widgets.patch_picture import colours, empty, still_image
 from course_lib.widgets.token_map import Names
 
-MOST_IMAGES = 50  # that can be chosen
-READ = 500  # from which they are taken
-LIKELIEST = 5  # classes that are drawn
-NUMBERED = 6  # patches in a row, at most, whose weights are written down
-STRENGTH = 0.7  # share of the heat's colour where the weight is largest
+MOST_IMAGES = 50  # images to choose from
+READ = 500  # images that they are selected from
+LIKELIEST = 5  # classes drawn
+NUMBERED = 6  # most patches per row for which the weights are printed
+STRENGTH = 0.7  # opacity of the heatmap at the largest weight
 ROLLOUT, MEAN = "rollout", "mean"
 
 
 @dataclass(frozen=True)
 class Look:
-    """An image as the model sees it.
+    """An image with its class probabilities and attention maps.
 
-    heads: the class token's weights on the patches. rolled: the same after so many layers, by rollout.
+    heads: the class token's weights on the patches. rolled: attention rollout from layer 1 to each layer.
     """
 
     pixels: UInt8[Tensor, "channels height width"]
@@ -46,7 +46,7 @@ class Look:
     rolled: Float[Tensor, "layers rows columns"]
 
     def weights(self, layer: int, head: int | str) -> Float[Tensor, "rows columns"]:
-        """Of a head from 1, of the mean of all, or by rollout from the first layer on."""
+        """Class-token weights of one head (counted from 1), of the mean of all heads, or of the rollout."""
         if head == ROLLOUT:
             return self.rolled[layer - 1]
         return self.heads[layer - 1].mean(dim=0) if head == MEAN else self.heads[layer - 1, head - 1]
@@ -55,11 +55,11 @@ class Look:
 def class_attention_explorer(
     model: ViT | None = None, split: ImageSplit | None = None, classes: Sequence[str] = ()
 ) -> Explorer:
-    """An image, a layer and a head, and where the class token looks.
+    """Class-token attention of a ViT over an image, for a chosen layer and head.
 
-    Without a model, a small one that reads the embedded digits. Of the first images, those can be chosen of
-    which the model is least sure, the least sure first. classes: their names.
-    Raises ValueError for a model without a class token, and as `classifier_of` does.
+    Without a model, a small classifier of the embedded digits. The images to choose from are those of the
+    first `READ` with the lowest confidence, lowest first. classes: class names.
+    Raises ValueError for a model without a class token, and in the cases of `classifier_of`.
     """
     model, split, classes = classifier_of(model, split, classes)
     split = least_sure(model, split)
@@ -77,21 +77,21 @@ def class_attention_explorer(
     return Explorer(
         controls,
         lambda figure: attention_picture(figure, seen, classes),
-        "sliders for the image, the layer and the head, or the mean of the heads, or the rollout, above the "
-        "image with the class token's weights as heat, the weights in numbers, and the likeliest classes. It "
-        "answers while the notebook is running.",
+        "sliders for the image, the layer and the head (or the mean of all heads, or the rollout), above "
+        "the image with the class token's weights as a heatmap, the weights and the likeliest classes. It "
+        "responds while the notebook is running.",
         size=(7.0, 2.8),
     )
 
 
 def least_sure(model: ViT, split: ImageSplit) -> ImageSplit:
-    """Of the first images, those whose most probable class is least probable, in this order."""
+    """The images with the lowest confidence (probability of the predicted class), lowest first."""
     sure = predict(model, split.pixels[:READ]).softmax(dim=-1).amax(dim=-1)
     return split[sure.argsort(stable=True)[:MOST_IMAGES]]
 
 
 def look(model: ViT, one: ImageSplit) -> Look:
-    """Everything that is shown of one image. Raises ValueError for a model without a class token."""
+    """Predictions and attention maps for one image. Raises ValueError for a model without a class token."""
     images = to_floats(one.pixels).to(model.head.weight.device)
     maps = attention_maps(model, images).float().cpu()
     rolled = [on_patches(rollout(maps[: depth + 1])[0, 0]) for depth in range(len(maps))]
@@ -103,7 +103,7 @@ def look(model: ViT, one: ImageSplit) -> Look:
 def attention_picture(
     figure: Figure, seen: Callable[[int], Look], classes: Sequence[str]
 ) -> Callable[..., str]:
-    """The image under its heat, the weights, the likeliest classes."""
+    """The image with its heatmap, the weights and the likeliest classes."""
     heat = still_image(empty(figure.add_axes((0.02, 0.06, 0.32, 0.8))))
     numbers = Numbers(empty(figure.add_axes((0.38, 0.06, 0.32, 0.8))))
     right = figure.add_axes((0.83, 0.2, 0.16, 0.66))
@@ -135,7 +135,7 @@ def attention_picture(
 def heated(
     pixels: UInt8[Tensor, "channels height width"], weights: Float[Tensor, "rows columns"]
 ) -> UInt8[np.ndarray, "height width 3"]:
-    """The image with a veil over each patch, the denser the larger its weight beside the largest one."""
+    """The image with a color overlay on each patch, opaque in proportion to weight / largest weight."""
     rows, columns = (pixels.shape[1] // weights.shape[0], pixels.shape[2] // weights.shape[1])
     veil = (STRENGTH * weights / weights.max()).repeat_interleave(rows, 0).repeat_interleave(columns, 1)
     veil = veil[..., None].numpy()
@@ -143,7 +143,7 @@ def heated(
 
 
 class Numbers:
-    """The weights as a map whose darkest cell is the largest of them; few ones with their numbers."""
+    """Heatmap of the weights, darkest at the largest one; small maps also show the numbers."""
 
     def __init__(self, axes: Axes):
         self.axes = axes
@@ -171,22 +171,22 @@ class Numbers:
 
 
 def in_words(shown: Look, number: int, classes: Sequence[str]) -> str:
-    """What the image is and what the model takes it for."""
+    """Status line, first part: the label and the prediction."""
     (first, second), (p, q) = (x.tolist() for x in shown.probabilities.topk(2)[::-1])
-    verdict = "rightly" if first == shown.label else "wrongly"
+    verdict = "correctly" if first == shown.label else "incorrectly"
     return (
-        f"Image {number} is of class {classes[shown.label]}; the model {verdict} says {classes[first]}, with "
-        f"probability {p:.2f} (next: {classes[second]}, {q:.2f}). "
+        f"Image {number} has label {classes[shown.label]}; the model {verdict} predicts {classes[first]} "
+        f"with probability {p:.2f} (next: {classes[second]}, {q:.2f}). "
     )
 
 
 def of_weights(weights: Float[Tensor, "rows columns"], layer: int, head: int | str) -> str:
-    """Where the class token looks most, and how much it keeps."""
-    place = {MEAN: "mean of the heads", ROLLOUT: "rollout over the layers so far"}.get(head, f"head {head}")
+    """Status line, second part: the largest weight, and the weight on the class token itself."""
+    place = {MEAN: "mean of the heads", ROLLOUT: "rollout up to this layer"}.get(head, f"head {head}")
     most, where = weights.flatten().max(dim=0)
     row, column = divmod(int(where), weights.shape[1])
     return (
-        f"Layer {layer}, {place}: the class token keeps {1 - weights.sum():.2f} for itself and looks most at "
-        f"the patch in row {row + 1}, column {column + 1}, with {most:.2f}; even weights would be "
+        f"Layer {layer}, {place}: the class token attends to itself with {1 - weights.sum():.2f} and most to "
+        f"the patch in row {row + 1}, column {column + 1}, with {most:.2f}; uniform weights would be "
         f"{1 / (weights.numel() + 1):.2f}."
     )

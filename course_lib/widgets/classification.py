@@ -1,4 +1,4 @@
-"""A sentence, its classes, and what the head reads of each word."""
+"""Text classification: class probabilities, and the weight of each token in the pooled vector."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_lib.classifier import TextClassifier
-from course_lib.recorder import record_attention
-from course_lib.show import PALETTE
-from course_lib.tokens import CLS, UNK, Tokens
+from course_lib.layers.hooks import record_attention
+from course_lib.tasks.text_classification import TextClassifier
+from course_lib.text.tokenizers import CLS, UNK, Tokenizer
+from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, numbered_bars, set_most, slider
 from course_lib.widgets.reading import prompt_controls
-from course_lib.widgets.small_critic import HEADS, SENTENCES, material, small_critic
 from course_lib.widgets.token_map import Names
+from course_lib.widgets.toy_sentiment import HEADS, SENTENCES, material, small_critic
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A sentence as a classifier reads it.
+    """A classified sentence.
 
-    pieces: its tokens, the class token first where there is one. unknown: how many the vocabulary lacks.
-    maps: the attention of the first token, for each layer and head; wins: of how many features each token has
-    the largest value.
+    pieces: its tokens, with the class token first if the model has one. unknown: number of tokens that are
+    not in the vocabulary. maps: attention of the first token, for each layer and head. wins: number of
+    features in which each token has the largest value.
     """
 
     pieces: list[str]
@@ -37,22 +37,22 @@ class Judged:
 
 
 @torch.inference_mode()
-def judge(model: TextClassifier, tokens: Tokens, sentence: str) -> Judged:
-    """Read a sentence once, and keep everything.
+def judge(model: TextClassifier, tokens: Tokenizer, sentence: str) -> Judged:
+    """Classify a sentence and record its attention maps and hidden states.
 
-    Raises ValueError for an empty sentence, and for one with more tokens than the model takes.
+    Raises ValueError for an empty sentence, and for one with more tokens than the model accepts.
     """
     words = tokens.encode(sentence)
     before = [CLS] if model.pooling == "class token" else []
     room = model.encoder.config.max_tokens - len(before)
     if not words:
-        raise ValueError("The sentence is empty: there is nothing to classify.")
+        raise ValueError("The sentence is empty: type at least one word.")
     if len(words) > room:
-        raise ValueError(f"The sentence has {len(words)} tokens, and there is room for {room}.")
+        raise ValueError(f"The sentence has {len(words)} tokens, but the model accepts at most {room}.")
     ids, read = (torch.tensor([row], device=model.head.weight.device) for row in (words, before + words))
     with record_attention(model) as maps:
         probabilities = model(ids)[0].float().softmax(dim=-1).cpu()
-        states = model.encoder.states(read)[0]
+        states = model.encoder.hidden_states(read)[0]
     layers = [maps[f"encoder.blocks.{i}.attention"][0][0, :, 0].float().cpu() for i in range(len(maps))]
     wins = torch.bincount(states.argmax(dim=0).cpu(), minlength=len(states)).float()
     pieces = [tokens[i] for i in before + words]
@@ -61,17 +61,17 @@ def judge(model: TextClassifier, tokens: Tokens, sentence: str) -> Judged:
 
 def classification_explorer(
     models: Mapping[str, TextClassifier] | None = None,
-    tokens: Tokens | None = None,
+    tokens: Tokenizer | None = None,
     sentences: Sequence[str] = SENTENCES,
     classes: Sequence[str] = ("negative", "positive"),
 ) -> Explorer:
-    """A sentence, chosen or typed, its classes by the head that is chosen, and what that head reads.
+    """Class probabilities of a chosen or typed sentence, and token weights for a kind of pooling.
 
-    models: by the name of the head, "class token", "mean" and "max" or two of them; without them, small ones
-    that are trained when they are asked for. Raises ValueError where models come without their vocabulary.
+    models: classifiers by pooling, at least two of "class token", "mean" and "max"; without them, small ones
+    that are trained on first use. Raises ValueError for models without their tokenizer.
     """
     if models is not None and tokens is None:
-        raise ValueError(f"{len(models)} models need their vocabulary: tokens={tokens}")
+        raise ValueError(f"{len(models)} models need their tokenizer, but tokens={tokens}")
     names = [name for name in HEADS if models is None or name in models]
     words = material()[1] if tokens is None else tokens
     get = small_critic if models is None else models.__getitem__
@@ -79,7 +79,7 @@ def classification_explorer(
     config = get(names[0]).encoder.config
     controls = prompt_controls(sentences)
     controls["prompt"].layout.width = "34em"
-    controls["pooling"] = slider(ipywidgets.Dropdown, "head of the classifier", options=names)
+    controls["pooling"] = slider(ipywidgets.Dropdown, "pooling", options=names)
     controls["layer"] = slider(ipywidgets.IntSlider, "layer", value=1, min=1, max=2)
     set_most(controls["layer"], config.layers)
     controls["layer"].value = config.layers
@@ -94,9 +94,9 @@ def classification_explorer(
     return Explorer(
         controls,
         lambda figure: judged_picture(figure, seen, classes, config.max_tokens),
-        "sliders for the layer and the head of the attention, lists of sentences and of classifier heads, "
-        "and a field to type a sentence, above the words with their weights and the probabilities of the "
-        "classes. It answers while the notebook is running.",
+        "sliders for the attention layer and head, menus for the sentence and the pooling, and a field to "
+        "type a sentence, above the weight of each token and the class probabilities. It "
+        "responds while the notebook is running.",
         size=(7.0, 3.6),
     )
 
@@ -104,10 +104,10 @@ def classification_explorer(
 def judged_picture(
     figure: Figure, seen: Callable[[str, str], Judged], classes: Sequence[str], most: int
 ) -> Callable[..., str]:
-    """Bars over at most so many words on the left, the probabilities of the classes on the right."""
+    """Token weights on the left (at most `most` bars), class probabilities on the right."""
     left = figure.add_axes((0.08, 0.34, 0.6, 0.55))
     left.set(xlim=(0, 1), ylim=(0, 1), xticks=(), yticks=(0, 0.5, 1))
-    left.set_title("what the head reads of each token")
+    left.set_title("weight of each token in the pooled vector")
     right = figure.add_axes((0.8, 0.34, 0.19, 0.55))
     right.set(xlim=(0, 1.4), ylim=(-0.6, len(classes) - 0.4), xticks=(0, 0.5, 1), yticks=range(len(classes)))
     right.set_yticklabels(classes)
@@ -146,17 +146,17 @@ def judged_picture(
 def shares_of(
     judged: Judged, pooling: str, layer: int, head: int | str
 ) -> tuple[Float[Tensor, " tokens"], str]:
-    """The share of each token in what the head reads, and a sentence about it."""
+    """Fraction that each token contributes to the pooled vector, and a sentence about it."""
     n = len(judged.pieces)
     if pooling == "mean":
-        return torch.full((n,), 1 / n), f"The mean takes 1/{n} of each of the {n} tokens."
+        return torch.full((n,), 1 / n), f"Mean pooling gives each of the {n} tokens the weight 1/{n}."
     if pooling == "max":
         best, of = int(judged.wins.argmax()), int(judged.wins.sum())
-        most = f"{judged.pieces[best]} (token {best + 1}) has the largest of {int(judged.wins[best])}"
-        return judged.wins / of, f"The maximum is taken of each of {of} features by itself: {most}."
+        most = f"{judged.pieces[best]} (token {best + 1}) has the largest value in {int(judged.wins[best])}"
+        return judged.wins / of, f"Max pooling takes the maximum of each of {of} features separately: {most}."
     maps = judged.maps[min(layer, len(judged.maps)) - 1]
     weights = maps.mean(dim=0) if head == "mean" else maps[int(head) - 1]
     best = int(weights[1:].argmax()) + 1
     place = f"layer {layer}, {'mean of the heads' if head == 'mean' else f'head {head}'}"
-    looks = f"looks most at {judged.pieces[best]} (token {best + 1}), with weight {weights[best]:.2f} of 1"
-    return weights, f"In {place}, the class token {looks}; at itself with {weights[0]:.2f}."
+    looks = f"attends most to {judged.pieces[best]} (token {best + 1}), with weight {weights[best]:.2f}"
+    return weights, f"In {place}, the class token {looks}, and to itself with {weights[0]:.2f}."

@@ -1,4 +1,4 @@
-"""What an image classifier confuses: the matrix, and the images behind each of its cells."""
+"""Confusion matrix of an image classifier, with the images in each cell."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -11,24 +11,24 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_lib.datasets import ImageSplit
-from course_lib.vit import ViT
-from course_lib.widgets.digits import classifier_of
+from course_lib.experiments.digits_vit import classifier_of
+from course_lib.models.vit import ViT
 from course_lib.widgets.explorer import Explorer, slider
-from course_lib.widgets.outcomes import CHANGES, Outcome, outcome
 from course_lib.widgets.patch_picture import Frame, colours, empty, still_image
+from course_lib.widgets.perturbations import CHANGES, Outcome, outcome
 
-ACROSS, DOWN = 5, 3  # images that are shown of a cell
-NUMBERED = 12  # classes, at most, whose counts are written down
-DARK = 0.715  # from here on letters are white
+ACROSS, DOWN = 5, 3  # grid of images shown for a cell
+NUMBERED = 12  # most classes for which the counts are printed
+DARK = 0.715  # shade from which text is white
 
 
 def confusion_explorer(
     model: ViT | None = None, split: ImageSplit | None = None, classes: Sequence[str] = ()
 ) -> Explorer:
-    """A true class, a predicted one, and the images behind that cell of the confusion matrix.
+    """Confusion matrix, and the images in the cell of a true and a predicted class.
 
-    Without a model, a small one that reads the embedded digits for the test. classes: their names.
-    Raises ValueError as `classifier_of` does.
+    Without a model, a small classifier and the test digits. classes: class names.
+    Raises ValueError in the cases of `classifier_of`.
     """
     model, split, classes = classifier_of(model, split, classes)
     seen = lru_cache(maxsize=None)(lambda change: outcome(model, split, CHANGES[change]))
@@ -36,14 +36,14 @@ def confusion_explorer(
     true, taken = divmod(int(mistakes.argmax()), len(classes))
     controls = {
         "true": slider(ipywidgets.SelectionSlider, "true class", options=classes, value=classes[true]),
-        "taken": slider(ipywidgets.SelectionSlider, "taken for", options=classes, value=classes[taken]),
+        "taken": slider(ipywidgets.SelectionSlider, "predicted class", options=classes, value=classes[taken]),
         "change": slider(ipywidgets.Dropdown, "images", options=list(CHANGES)),
     }
     return Explorer(
         controls,
         lambda figure: confusion_picture(figure, seen, classes),
-        "sliders for the true and for the predicted class, and a list of changes to the images, above the "
-        "confusion matrix and the images behind the chosen cell with their probabilities. It answers while "
+        "sliders for the true and the predicted class, and a menu of changes to the images, above the "
+        "confusion matrix and the images in the chosen cell with their probabilities. It responds while "
         "the notebook is running.",
         size=(7.0, 3.6),
     )
@@ -59,7 +59,7 @@ def confusion_picture(
         row, column, shown = classes.index(true), classes.index(taken), seen(change)
         counts, inside = shown.matrix(), shown.behind(row, column)
         matrix.draw(counts, row, column)
-        gallery.title.set_text(f"{true} taken for {taken}: {len(inside)} of {counts[row].sum()}")
+        gallery.title.set_text(f"{true} predicted as {taken}: {len(inside)} of {counts[row].sum()}")
         gallery.draw(shown, inside, row, column)
         return in_words(shown, counts, inside, (row, column), classes, change)
 
@@ -67,7 +67,7 @@ def confusion_picture(
 
 
 class Matrix:
-    """Counts, the darker the larger their share of the true class; one cell has a frame."""
+    """Heatmap of counts, shaded by their fraction of the true class; one cell is framed."""
 
     def __init__(self, axes: Axes, classes: Sequence[str]):
         self.many = many = len(classes)
@@ -79,7 +79,7 @@ class Matrix:
         places = [i + 0.5 for i in range(many)]
         axes.set_xticks(places, classes, rotation=0 if letters < 3 else 90)
         axes.set_yticks(places, classes)
-        axes.set(xlabel="taken for", ylabel="true class")
+        axes.set(xlabel="predicted class", ylabel="true class")
         axes.tick_params(length=0, pad=2)
         axes.grid(visible=False)
         look = {"ha": "center", "va": "center", "size": rcParams["xtick.labelsize"], "animated": True}
@@ -88,7 +88,9 @@ class Matrix:
         self.frame = Frame(axes)
 
     def draw(self, counts: Int[Tensor, "classes classes"], row: int, column: int) -> None:
-        shade = (counts / counts.sum(dim=1, keepdim=True).clamp(min=1)).sqrt()  # so that one image is seen
+        shade = (
+            counts / counts.sum(dim=1, keepdim=True).clamp(min=1)
+        ).sqrt()  # the square root makes a single image visible
         self.image.set_data(shade.numpy())
         self.frame.move(column, row, 1)
         for texts, numbers, shades in zip(self.cells, counts.tolist(), shade.tolist(), strict=False):
@@ -97,7 +99,7 @@ class Matrix:
 
 
 class Gallery:
-    """Some images, and below each the probability of the class it is taken for, then of the true one."""
+    """Images with the probability of the predicted class, then of the true class, below each."""
 
     def __init__(self, figure: Figure):
         axes = empty(figure.add_axes((0.54, 0.06, 0.45, 0.86)))
@@ -131,20 +133,20 @@ def in_words(
     classes: Sequence[str],
     change: str,
 ) -> str:
-    """How many are right in all, what the true class is taken for, and what is shown of the cell."""
+    """Status line: accuracy, predictions for the true class, and the order of the images shown."""
     row, column = cell
     total, of_class = int(counts.sum()), int(counts[row].sum())
     true, taken, right = classes[row], classes[column], int(counts.trace())
     others = [(int(n), classes[i]) for i, n in enumerate(counts[row]) if n and i != row]
-    errors = ", ".join(f"{n} for {name}" for n, name in sorted(others, key=lambda one: -one[0]))
+    errors = ", ".join(f"{n} as {name}" for n, name in sorted(others, key=lambda one: -one[0]))
     head = (
-        f"Images {change}: {right} of {total} right, {100 * right / total:.1f} %. Of {of_class} of class "
-        f"{true}, {int(counts[row, row])} are recognised; taken for others: {errors or 'none'}. "
+        f"Images: {change}. Accuracy {100 * right / total:.1f}% ({right} of {total}). Of {of_class} of class "
+        f"{true}, {int(counts[row, row])} are correct; errors: {errors or 'none'}. "
     )
     if not inside:
-        return f"{head}No image of class {true} is taken for {taken}."
+        return f"{head}No image of class {true} is predicted as {taken}."
     most = ACROSS * DOWN
-    order = "the surest mistakes" if row != column else "the least sure ones"
+    order = "the most confident errors" if row != column else "the least confident ones"
     rest = f", {most} of {len(inside)}" if len(inside) > most else ""
     then = f", then of {true}" if row != column else ""
     mean = shown.probabilities[inside, column].mean()

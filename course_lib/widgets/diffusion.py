@@ -1,4 +1,4 @@
-"""Noise going into a digit, what a network makes of it, and a digit that it draws from noise alone."""
+"""Diffusion on a digit: adding noise, estimating the clean image, and sampling from pure noise."""
 
 from collections.abc import Callable
 from functools import cache
@@ -10,28 +10,28 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_lib.datasets import load_images
-from course_lib.diffusion import walk_back
-from course_lib.vision import to_floats
+from course_lib.experiments.pixel_attention import SIDE, trained
+from course_lib.tasks.diffusion import reverse_process
+from course_lib.tasks.image_classification import to_floats
 from course_lib.widgets.explorer import Explorer, slider
-from course_lib.widgets.pixel_runs import SIDE, trained
 
 DIGITS = 6
-TITLES = ("the digit", "with noise", "the network's\nestimate", "drawn from\nnoise alone", "its estimate")
+TITLES = ("the digit", "with noise", "the network's\nestimate", "sampled from\npure noise", "its estimate")
 
 Frames = Float[Tensor, "steps digits height width"]
 
 
 def diffusion_explorer() -> Explorer:
-    """A digit after some steps of noise, the estimate of the clean one, and a drawing at the same step."""
+    """A digit after t noise steps, the estimate of the clean digit, and a sample at the same step."""
     return Explorer(
         {
-            "t": slider(ipywidgets.IntSlider, "steps of noise", value=40, min=0, max=trained()[1].steps),
+            "t": slider(ipywidgets.IntSlider, "noise steps", value=40, min=0, max=trained()[1].steps),
             "digit": slider(ipywidgets.IntSlider, "digit", value=1, min=1, max=DIGITS),
         },
         diffusion_picture,
-        "sliders for the number of noise steps and for the digit, above the digit, the digit with noise, "
-        "the network's estimate of the clean one, and a digit that it draws from noise alone, at the same "
-        "step. It answers while the notebook is running.",
+        "sliders for the number of noise steps and for the digit, above the digit, the noisy digit, the "
+        "network's estimate of the clean digit, and a digit sampled from pure noise, at the same "
+        "step. It responds while the notebook is running.",
         size=(7.0, 2.1),
     )
 
@@ -39,7 +39,7 @@ def diffusion_explorer() -> Explorer:
 @cache
 @torch.no_grad()
 def there() -> tuple[Frames, Frames]:
-    """The digits after 0, 1, … steps of noise, and what the network takes for the clean ones each time."""
+    """Forward process: the digits after 0, 1, … noise steps, and estimates of the clean digits."""
     model, diffusion = trained()
     clean = to_floats(load_images("digits").test.pixels[:DIGITS])
     noise = torch.randn(clean.shape, generator=torch.Generator().manual_seed(0))
@@ -53,12 +53,12 @@ def there() -> tuple[Frames, Frames]:
 
 @cache
 def back() -> tuple[Frames, Frames]:
-    """Digits drawn from noise, at every step from 0 on, and the clean ones that were expected there."""
+    """Reverse process: digits sampled from noise, by step from 0, and estimates of the clean digits."""
     model, diffusion = trained()
     rng = torch.Generator().manual_seed(8)
     start = torch.randn(DIGITS, 1, SIDE, SIDE, generator=rng)
     pictures, estimates = [start], []
-    for _, x, clean in walk_back(model, diffusion, start, rng):
+    for _, x, clean in reverse_process(model, diffusion, start, rng):
         pictures.append(x)
         estimates.append(clean)
     estimates.append(pictures[-1])
@@ -66,7 +66,7 @@ def back() -> tuple[Frames, Frames]:
 
 
 def diffusion_picture(figure: Figure) -> Callable[..., str]:
-    """Five pictures side by side: three of the way there, two of the way back."""
+    """Five images side by side: three from the forward process, two from the reverse process."""
     panels = figure.subplots(1, 5)
     figure.subplots_adjust(left=0.01, right=0.99, bottom=0.02, top=0.8, wspace=0.06)
     images = [panel.imshow([[0.0]], cmap="gray", vmin=-1, vmax=1, extent=(0, 1, 0, 1), animated=True)
@@ -89,27 +89,27 @@ def _in_words(
     t: int, digit: int, clean: Tensor, noised: Tensor, estimate: Tensor, drawn: Tensor, expected: Tensor
 ) -> str:
     diffusion = trained()[1]
-    kept = diffusion.kept[t].item()
+    kept = diffusion.alpha_bar[t].item()
     before, after = ((one - clean).abs().mean().item() for one in (noised, estimate))
     left = (expected - back()[0][0, digit - 1]).abs().mean().item()
     return (
-        f"Digit {digit} after {t} of {diffusion.steps} steps: {kept:.1%} of the variance is picture. A pixel "
-        f"is off by {before:.2f} on average, and by {after:.2f} in the network's estimate. On the way back, "
-        f"at this step, the estimate is {left:.2f} away from what is drawn in the end. "
+        f"Digit {digit} after {t} of {diffusion.steps} steps: {kept:.1%} of the variance is signal. Mean "
+        f"absolute error: {before:.2f} with the noise, {after:.2f} in the network's estimate. In sampling, "
+        f"the estimate at this step is {left:.2f} from the final sample. "
         f"{_verdict(kept, after)}"
     )
 
 
 def _verdict(kept: float, off: float) -> str:
     if kept == 1:
-        return "Nothing has been added yet, and on the way back nothing is left to be removed."
+        return "No noise has been added yet, and in sampling, none is left to remove."
     if off < 0.2:
-        return "The network sees the digit through the noise."
+        return "The network recovers the digit from the noise."
     if kept < 0.0005:
         return (
-            "Hardly anything of the digit is left. The estimate divides by what is left of it, and so makes "
-            "the smallest error as large as can be: black or white."
+            "Almost no signal is left. The estimate divides by the signal that is left, so even a tiny error "
+            "saturates the pixels to black or white."
         )
     if kept < 0.01:
-        return "There is next to nothing to be seen: the estimate is the mean of what digits look like."
-    return "The estimate is a guess, with soft edges where it is not sure."
+        return "Almost nothing is visible: the estimate is close to the mean of all digits."
+    return "The estimate is a guess, blurred where the network is uncertain."

@@ -10,9 +10,12 @@ import ipywidgets
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
-from course_lib import show
+from course_lib.text.unicode_text import check_text
+from course_lib.viz import figures
+from course_lib.viz.style import is_projected, style_context, use_style
 from course_lib.widgets.canvas import Canvas
 from course_lib.widgets.markup import Markup
+from course_lib.widgets.snapshot import snapshot
 
 # Colab answers from far away: there a slider speaks when it is let go, not at every step.
 LIVE = "google.colab" not in sys.modules
@@ -26,30 +29,21 @@ LABELS = """<style>
 .course-projected .widget-readout { min-width: 5rem; }
 </style>"""
 
-_projecting = False
-
 
 def projector(on: bool = True) -> None:
     """Make every widget and figure that is built from now on readable from the last row."""
-    global _projecting
-    _projecting = on
-    show.style(projector=on)
-
-
-def projecting() -> bool:
-    """Whether widgets that are built now are made for the projector."""
-    return _projecting
+    use_style(projector=on)
 
 
 class Explorer:
-    """Controls above a picture and a line of text; whatever is moved, both are drawn anew.
+    """Controls above a picture and a line of text; whatever is moved, both are drawn again.
 
-    controls: widgets with a `value`, by the names under which they are handed on.
+    controls: widgets with a `value`, by the names under which they are passed to the picture.
     picture: puts axes and artists on the empty figure, once, and returns the function that moves them: it
         takes the values by name and returns the line that says what is seen, or that line and some `Markup`
-        to stand below it. Artists made with animated=True are all that may change then; where there are none,
+        to show below it. Artists made with animated=True are all that may change then; where there are none,
         every move draws the whole figure, more slowly.
-    summary: what stands in place of the widget where widgets are not drawn.
+    summary: what the widget lets one change and see, for screen readers and for pages without pictures.
     size: of the picture, in inches; letters keep their size in points.
     """
 
@@ -62,17 +56,19 @@ class Explorer:
     ):
         self.controls, self.summary = dict(controls), summary
         self.shown: dict[str, Any] | None = None
-        scale = PROJECTED if _projecting else 1.0
-        self.figure = Figure(figsize=(size[0] * scale, size[1] * scale), layout="none")
-        self.figure.set_dpi(show.CSS_DPI * SHARPNESS)
-        self.canvas = Canvas(self.figure)
-        self.update = picture(self.figure)
+        self.projected = is_projected()
+        scale = PROJECTED if self.projected else 1.0
+        with style_context(self.projected):
+            self.figure = Figure(figsize=(size[0] * scale, size[1] * scale), layout="none")
+            self.figure.set_dpi(figures.CSS_DPI * SHARPNESS)
+            self.canvas = Canvas(self.figure)
+            self.update = picture(self.figure)
         self.image = ipywidgets.Image(
-            format="png", width=round(size[0] * scale * show.CSS_DPI), layout={"max_width": "100%"}
+            format="png", width=round(size[0] * scale * figures.CSS_DPI), layout={"max_width": "100%"}
         )
         self.text = ipywidgets.HTML()
         self.box = ipywidgets.VBox([self._panel(), self.image, self.text])
-        if _projecting:
+        if self.projected:
             self.box.add_class("course-projected")
         for control in self.controls.values():
             control.observe(self.redraw, names="value")
@@ -83,22 +79,38 @@ class Explorer:
         values = {name: control.value for name, control in self.controls.items()}
         if change is not None and values == self.shown:
             return  # a control that moved another one had the same drawn already
-        seen = self.update(**values)
-        line, below = seen if isinstance(seen, tuple) else (seen, Markup())
-        self.image.value = self.canvas.png()
-        self.text.value = f'<div role="status" style="line-height: 1.4">{html.escape(line)}</div>{below}'
+        with style_context(self.projected):
+            seen = self._see(values)
+            self.line, below = seen if isinstance(seen, tuple) else (seen, Markup())
+            self.image.value = self.canvas.png()
+        self.text.value = f'<div role="status" style="line-height: 1.4">{html.escape(self.line)}</div>{below}'
         self.shown = values
+
+    def _see(self, values: dict[str, Any]) -> str | tuple[str, Markup]:
+        try:
+            for value in values.values():
+                if isinstance(value, str):
+                    check_text(value)
+        except ValueError as error:  # neither Matplotlib nor the message to the browser could hold it
+            return f"{error} The picture still shows the text before."
+        return self.update(**values)
+
+    def snapshot(self) -> bytes:
+        """The widget as a PNG: what its controls are set to, its picture, and its line of text."""
+        with style_context(self.projected):
+            picture = bytes(self.image.value)  # ipywidgets gives a view of them
+            return snapshot(self.figure, picture, self.controls.values(), self.line)
 
     def _panel(self) -> ipywidgets.Box:
         for control in self.controls.values():
             control.layout.max_width = "100%"  # of a telephone
         row = ipywidgets.Box(list(self.controls.values()), layout={"flex_flow": "row wrap"})
-        if not _projecting:
+        if not self.projected:
             return row
         return ipywidgets.VBox([ipywidgets.HTML(LABELS), row])
 
     def _ipython_display_(self) -> None:
-        show.show_widget(self.box, self.summary)
+        figures.show_widget(self.box, self.summary, self.snapshot())
 
 
 def slider(kind: type[ipywidgets.Widget], label: str, **settings: Any) -> ipywidgets.Widget:

@@ -1,35 +1,38 @@
-"""Every widget of the course on one page, by chapter, with a line for the teacher beside each.
+"""Every widget of the course on one page, by chapter, each with notes for the teacher.
 
-The table `EXHIBITS` is all there is to say about them; a test compares it with `course_lib.widgets.__all__`.
+The table `EXHIBITS` lists them all; a test compares it with `course_lib.widgets.__all__`.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from course_lib import widgets
+from course_lib.experiments.stored_translator import EXAMPLES, stored_translator
 from course_lib.widgets.explorer import Explorer
-from course_lib.widgets.stored_translator import EXAMPLES, stored_translator
 
-CHAPTERS = {  # the words on the buttons
+CHAPTERS = {  # button labels
     "00": "why attention",
     "01": "softmax",
     "02": "masks",
     "03": "heads",
     "04": "positions",
     "05": "blocks",
-    "05a": "anatomy",
     "06": "translation",
-    "06a": "the d2l system",
+    "06d": "real data",
     "07": "language models",
+    "07b": "inside a GPT",
+    "07c": "scaling",
     "08": "images",
     "09": "classification",
     "10": "pixels",
+    "A1": "a lecture's system",
+    "A3": "the d2l system",
 }
 
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A widget and how to teach with it: what to ask the class, what to move, what will be seen."""
+    """A widget and how to teach with it: a question for the class, what to move, and what to expect."""
 
     chapter: str
     widget: str
@@ -39,7 +42,7 @@ class Exhibit:
     seen: str
 
     def make(self) -> Explorer:
-        """Build the widget; one that needs a model from its user gets a small stored one."""
+        """Build the widget; if it needs a model, it gets a small stored one."""
         return MODELS.get(self.widget, getattr(widgets, self.widget))()
 
 
@@ -48,111 +51,119 @@ MODELS: dict[str, Callable[[], Explorer]] = {
 }
 
 EXHIBITS = (
-    Exhibit("00", "lookup_explorer", "A dictionary that answers to every query",
-        "Between two keys, which value should come back?",
-        "the query once round; then the sharpness to both ends; then the box",
-        "blunt, the mean of all values; sharp, a staircase; with the box, no slope left to learn from"),
+    Exhibit("00", "lookup_explorer", "A dictionary that answers every query",
+        "Between two keys, which value should be returned?",
+        "the query, full circle; then the sharpness, to both ends; then the checkbox",
+        "low, the mean of all values; high, a staircase; with the checkbox, no gradient left to learn from"),
     Exhibit("01", "softmax_explorer", "Softmax, temperature, √d",
         "The vectors get longer. What do the weights do?",
-        "scaling off and d to its end; then scaling on, and d again",
-        "unscaled, one key takes everything and the gradient vanishes; scaled, d changes little"),
+        "scaling off and d to its maximum; then scaling on, and d again",
+        "unscaled, one key takes all the weight and the gradient vanishes; scaled, d changes little"),
     Exhibit("02", "bmm_explorer", "Batched matrix product",
-        "Which row and which column make this number?",
-        "row and column; then each size, and the list of products",
-        "only b must agree on both sides, and it is gone from the result; n is carried along"),
+        "Which row and which column produce this number?",
+        "row and column; then each size, and the menu of products",
+        "only b must match, and it disappears from the result; n is a batch dimension"),
     Exhibit("02", "scoring_explorer", "Two ways to score",
-        "Can a score grow for ever?",
+        "Can a score grow without bound?",
         "the scale of W_q and W_k; then the two numbers of the query",
-        "the additive score levels off, the dot product rises with the length of the key"),
+        "the additive score saturates; the dot product grows with the length of the key"),
     Exhibit("02", "mask_explorer", "Masks",
-        "What should a query do that may look nowhere?",
-        "padding, and the valid length to 0; then each way to hide",
+        "What should a query do if every key is masked?",
+        "padding, and the valid length to 0; then each way to mask",
         "−∞ gives zeros, −1e6 uniform weights; zeros after the softmax leave rows that no longer sum to 1"),
     Exhibit("03", "heads_explorer", "Several heads",
-        "Four things to fetch: how many heads does it take?",
-        "the number of heads from 1 upwards; then type a sentence with another longest word",
-        "one head settles for a mixture; with several, each finds an errand and follows the new word"),
-    Exhibit("04", "positions_explorer", "Sines and cosines",
-        "Which positions look alike?",
+        "Four retrieval tasks: how many heads does it take?",
+        "the number of heads, from 1 up; then type a sentence with a different longest word",
+        "one head settles for a mixture; with several, each learns one task and follows the new word"),
+    Exhibit("04", "positions_explorer", "Sinusoidal positions",
+        "Which positions are similar?",
         "the position; then the base down; then d_model down to 4",
-        "the hump moves along unchanged; a small base brings it back far away; 4 features make it broad"),
+        "the peak moves without changing shape; a small base repeats it far away; 4 features widen it"),
     Exhibit("05", "block_explorer", "A walk through a block",
         "Where does the shape change?",
         "the step; then the norm; then the number of heads",
-        "only inside the sublayers; post-norm also takes the residual through a norm; heads split d_model"),
-    Exhibit("05", "norm_explorer", "Where the norm stands",
-        "Why does one of them need a warm-up?",
-        "post-norm, six blocks, no warm-up, the rate upwards; then the warm-up; then pre-norm",
-        "the last decoder block of post-norm has the largest gradient, and training fails there first"),
-    Exhibit("05a", "anatomy_explorer", "Mending a lecture's system",
-        "Can a system be right on every training sentence and still not translate?",
-        "the boxes one by one; then what it is tested with",
-        "training BLEU rises far above held-out BLEU: 500 sentences are learnt by heart"),
+        "only inside the sublayers; post-norm also normalizes the residual stream; heads split d_model"),
+    Exhibit("05", "norm_explorer", "Post-norm and pre-norm",
+        "Why does one of them need warm-up?",
+        "post-norm, six blocks, no warm-up, a higher learning rate; then the warm-up; then pre-norm",
+        "in post-norm the last decoder block has the largest gradient, and training collapses first"),
     Exhibit("06", "schedule_explorer", "Learning rates",
-        "Where is the highest rate, and who decides it?",
+        "Where is the peak learning rate, and what determines it?",
         "the warm-up with Noam; then the same with linear or cosine",
         "a longer warm-up lowers Noam's peak; the others keep theirs and reach 0 at the end"),
     Exhibit("06", "translation_explorer", "A translator at work",
-        "Where does it look when it writes the next word?",
+        "What does it attend to when it writes the next word?",
         "the step from 1 to the end; then layer and head; then the beam; then type a sentence",
-        "most steps look at the word they translate, in Spanish order; unsure steps have two candidates"),
+        "most steps attend to the word they translate, in Spanish order; unsure steps have two candidates"),
     Exhibit("06", "bleu_explorer", "BLEU by hand",
-        "Which of the two is the better translation, and which scores more?",
-        "the examples; then the longest run; then change one word in the middle",
-        "one changed word breaks several runs; a short candidate pays by the brevity penalty"),
-    Exhibit("06a", "plotted_loss_explorer", "A mean of two batches",
-        "129 sentences in batches of 128: how much does the last one count?",
-        "the size of the batch to 129; then what the decoder sees",
-        "the plotted mean agrees with the sentences' mean only where all batches are equal"),
-    Exhibit("07", "sampler_explorer", "Writing by chance",
-        "Which setting forbids the absurd and still surprises?",
+        "Which translation is better, and which one scores higher?",
+        "the examples; then the longest n-gram; then change one word in the middle",
+        "one changed word breaks several n-grams; a short candidate gets a brevity penalty"),
+    Exhibit("06d", "subword_explorer", "Byte-pair encoding",
+        "How many tokens does a text have, and what can no token be?",
+        "the merges, from 0 up; then a word that nobody ever wrote; then another alphabet",
+        "letters with accents are two bytes; frequent words become whole; nothing is ever unknown"),
+    Exhibit("07", "sampler_explorer", "Sampling",
+        "Which settings prevent nonsense but keep variety?",
         "temperature to 0 and to 3; then top-k, top-p, min-p; then step and seed",
-        "at 0 always the same text; at 3 nearly anything; top-p keeps many tokens only where it is unsure"),
-    Exhibit("07", "text_attention_explorer", "Where each token looks",
+        "at 0 always the same text; at 3 almost anything; top-p keeps many tokens only at low confidence"),
+    Exhibit("07b", "text_attention_explorer", "What each token attends to",
         "How can it know whose hat it is?",
-        "the token that looks to the end; then layer and head",
-        "nobody looks to the right; in some head the last tokens look back at the answer"),
-    Exhibit("07", "logit_lens_explorer", "What each block would say",
-        "At which depth does it know the answer?",
-        "the last token read; then the cells to the token of the last row",
-        "below, frequent words; further up the right one, and its probability grows"),
+        "the query token, to the end; then layer and head",
+        "no token attends to the right; in some head the last tokens attend back to the answer"),
+    Exhibit("07b", "logit_lens_explorer", "What each block would predict",
+        "At what depth does it know the answer?",
+        "the last token read; then the cells, to the final prediction",
+        "early on, frequent words; later the correct token, with growing probability"),
+    Exhibit("07c", "scaling_explorer", "A scaling law",
+        "Twice the parameters or twice the text: which lowers the loss more?",
+        "the parameters to the left end, then the tokens to the right; then the other way around",
+        "where one is scarce, more of the other brings next to nothing; the best plan raises both"),
     Exhibit("08", "patch_explorer", "An image as a sequence",
         "Patches half as wide: how many tokens, and how many pairs?",
         "patch size from 8 to 4 and to 1; stride to half the size; then the lecture's reshape",
-        "four times the tokens, about sixteen times the pairs; reshaped, no token shows one place"),
-    Exhibit("08", "class_attention_explorer", "Where the class token looks",
-        "Which patches tell this digit from the one it is taken for?",
-        "image 1 (the least sure) upwards; then the layers; then the heads, mean and rollout",
-        "the first layer looks at few patches, often empty ones; heads differ; the rollout is far more even"),
-    Exhibit("08", "confusion_explorer", "What is taken for what",
-        "Nearly all are right. What if every image moves by one pixel?",
+        "four times the tokens, about sixteen times the pairs; reshaped, no token covers one region"),
+    Exhibit("08", "class_attention_explorer", "What the class token attends to",
+        "Which patches distinguish this digit from the one predicted?",
+        "image 1 (the least confident) and up; then the layers; then the heads, mean and rollout",
+        "layer 1 attends to few patches, often empty ones; heads differ; the rollout is more uniform"),
+    Exhibit("08", "confusion_explorer", "The confusion matrix",
+        "Nearly all are correct. What if every image moves by one pixel?",
         "the cells off the diagonal; then the images one pixel to the right, then with noise",
-        "about half are left after one pixel: it was never shown a moved digit; 0 becomes 6, 5 becomes 9"),
-    Exhibit("09", "classification_explorer", "Three ways to read a sentence",
+        "after one pixel, about half stay correct: it never saw a shifted digit; 0 becomes 6, 5 becomes 9"),
+    Exhibit("09", "classification_explorer", "Three kinds of pooling",
         "Which words decide?",
-        "the head of the classifier; then the sentence; then type a word more",
-        "the mean counts every word alike, the largest value picks a few, the class token weighs them"),
+        "the pooling; then the sentence; then type another word",
+        "the mean weights all words equally, the maximum picks a few, the class token weights each"),
     Exhibit("10", "pixel_attention_explorer", "Attention between pixels",
-        "Which other pixel helps to clean this one?",
-        "row and column; then the head; then the picture",
-        "the weight lies on the pixel itself and on its mirror pixel, however far away"),
-    Exhibit("10", "diffusion_explorer", "Noise, there and back",
-        "After how many steps can nobody see the digit any more?",
-        "the steps of noise from 0 to the end; then the digit",
-        "with little noise the estimate is sharp; with much it is soft, the mean of what digits look like"),
+        "Which other pixel helps to denoise this one?",
+        "row and column; then the head; then the image",
+        "the weight is on the pixel itself and on its mirror pixel, however far away"),
+    Exhibit("10", "diffusion_explorer", "Adding and removing noise",
+        "After how many steps can nobody recognize the digit?",
+        "the noise steps, from 0 to the end; then the digit",
+        "with little noise the estimate is sharp; with a lot it blurs into the mean of all digits"),
+    Exhibit("A1", "anatomy_explorer", "Fixing a lecture's system",
+        "Can a system be right on every training sentence and still not translate?",
+        "the checkboxes one by one; then the evaluation",
+        "training BLEU rises far above held-out BLEU: 500 sentences are memorized"),
+    Exhibit("A3", "plotted_loss_explorer", "The mean over batches",
+        "129 sentences in batches of 128: how much does the last one count?",
+        "the batch size to 129; then what the decoder sees",
+        "the plotted mean equals the mean over sentences only if all batches have the same size"),
 )  # fmt: skip
 
 
 def exhibits(wanted: str | None = None) -> tuple[Exhibit, ...]:
-    """Those of a chapter ("3", "03", "05a"), or one by its name ("softmax"); all without a name.
+    """Exhibits of a chapter ("3", "03", "A1") or with a name ("softmax"); by default, all.
 
-    Raises ValueError for anything else, naming what there is.
+    Raises ValueError for anything else; the message lists the chapters and names.
     """
     if wanted is None:
         return EXHIBITS
     key = wanted.strip().lower().removesuffix("_explorer")
     chapter = key and key.zfill(3 if key[-1].isalpha() else 2)
-    found = tuple(e for e in EXHIBITS if e.chapter == chapter or e.widget == f"{key}_explorer")
+    found = tuple(e for e in EXHIBITS if e.chapter.lower() == chapter or e.widget == f"{key}_explorer")
     if not found:
         chapters = ", ".join(dict.fromkeys(exhibit.chapter for exhibit in EXHIBITS))
         names = ", ".join(exhibit.widget.removesuffix("_explorer") for exhibit in EXHIBITS)

@@ -1,4 +1,4 @@
-"""What each head of a small layer looks at, in any sentence, for any number of heads."""
+"""Attention pattern of each head of a small layer, for any sentence and number of heads."""
 
 from collections.abc import Callable
 
@@ -12,23 +12,23 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from torch import Tensor
 
-from course_lib.widgets.errands import D_MODEL, ERRANDS, WORDS, look, right_words
 from course_lib.widgets.explorer import Explorer, slider
+from course_lib.widgets.head_task_model import D_MODEL, ERRANDS, WORDS, look, right_words
 
 MOST = 8  # heads: more panels would be too small to read
 HEADS = tuple(heads for heads in range(1, MOST + 1) if D_MODEL % heads == 0)
 SENTENCE = "your cat is a lovely cat"
-HINT = "rows: the word that looks; columns: where it looks (white: weight 0, dark: 1)"
-WIDTH, HEIGHT = 7.0, 4.6  # inches, as are the margins and distances of the panels:
+HINT = "rows: queries; columns: keys (white: weight 0, dark: 1)"
+WIDTH, HEIGHT = 7.0, 4.6  # inches, as are the margins and gaps below
 LEFT, TOP, BELOW, TITLE, GAP = 0.85, 0.3, 0.85, 0.26, 0.1
-LETTERS = 8  # of a word, at most
-SHARE = 0.6  # of its weight that a head must have on the right words to be named after an errand
+LETTERS = 8  # most letters shown of a word
+SHARE = 0.6  # mean weight on the target words from which a head is named after a task
 
 
 def heads_explorer() -> Explorer:
-    """A sentence to type, a number of heads, and the weights of every head.
+    """Attention patterns of all heads for a typed sentence and a number of heads.
 
-    Each number of heads has a layer of its own, trained on the spot to fetch four things for every word:
+    Each number of heads has its own layer, trained on first use to retrieve four things for every word:
     the word before, the word after, the first word, the longest word.
     """
     controls = {
@@ -38,18 +38,18 @@ def heads_explorer() -> Explorer:
         ),
     }
     for heads in HEADS:
-        look(heads, SENTENCE.split())  # trains: later moves need not wait
+        look(heads, SENTENCE.split())  # trains now, so moving a control does not wait
     return Explorer(
         controls,
         heads_picture,
-        "sliders for the number of heads and a field to type a sentence, above a map of the weights of each "
-        "head, words by words. It answers while the notebook is running.",
+        "a slider for the number of heads and a field to type a sentence, above the attention map of each "
+        "head, words by words. It responds while the notebook is running.",
         size=(WIDTH, HEIGHT),
     )
 
 
 class Panel:
-    """The map of one head, with its title."""
+    """Attention map of one head, with a title."""
 
     def __init__(self, axes: Axes):
         self.image = axes.imshow([[0.0]], vmin=0, vmax=1, cmap="Blues", aspect="auto", animated=True)
@@ -72,7 +72,7 @@ class Panel:
 
 
 class Panels:
-    """The maps of all heads in one pair of axes measured in inches, with the words beside and below."""
+    """Attention maps of all heads on axes measured in inches, with words to the left and below."""
 
     def __init__(self, axes: Axes):
         self.panels = [Panel(axes) for _ in range(MOST)]
@@ -83,7 +83,7 @@ class Panels:
         axes.set_axis_off()
 
     def draw(self, maps: Float[Tensor, "heads words words"], words: list[str], titles: list[str]) -> None:
-        """Show these maps and no others."""
+        """Show only these maps."""
         self.clear()
         across = columns_of(len(maps))
         down = -(-len(maps) // across)
@@ -115,17 +115,17 @@ class Panels:
 
 
 def label(axes: Axes, **look: object) -> Text:
-    """An empty text that moves; a `$` in a sentence is a dollar, not the beginning of a formula."""
+    """Empty animated text; a `$` in a sentence is a dollar sign, not the start of a formula."""
     return axes.text(0, 0, "", size=rcParams["xtick.labelsize"], parse_math=False, animated=True, **look)
 
 
 def columns_of(heads: int) -> int:
-    """How many panels stand side by side: up to three in one row, more in two."""
+    """Panels per row: up to three heads share one row, more use two."""
     return heads if heads <= 3 else -(-heads // 2)
 
 
 def heads_picture(figure: Figure) -> Callable[..., str]:
-    """A map for each head, words by words; titles and text say what each is good for."""
+    """Attention map of each head; titles and status line name the task it performs."""
     panels = Panels(figure.add_axes((0, 0, 1, 1)))
 
     def update(heads: int, sentence: str) -> str:
@@ -137,14 +137,14 @@ def heads_picture(figure: Figure) -> Callable[..., str]:
         maps, brought = look(heads, kept)
         habits = [habit(weights, [len(word) for word in kept]) for weights in maps]
         panels.draw(maps, kept, [name.removeprefix("the ") for name, _ in habits])
-        left_out = f"Only the first {WORDS} of {len(words)} words are read. " if len(words) > WORDS else ""
+        left_out = f"Only the first {WORDS} of {len(words)} words are used. " if len(words) > WORDS else ""
         return left_out + in_words(habits, brought)
 
     return update
 
 
 def habit(weights: Float[Tensor, "words words"], lengths: list[int]) -> tuple[str, float]:
-    """The errand that a head's weights are closest to, and its mean weight on the right words."""
+    """Task that a head's weights match best ("mixed" if none), and the mean weight on its target words."""
     right = right_words(torch.tensor(lengths, dtype=torch.float))
     on_target = torch.where(right > 0, weights, 0.0).sum(dim=-1).mean(dim=-1)
     best = int(on_target.argmax())
@@ -152,12 +152,12 @@ def habit(weights: Float[Tensor, "words words"], lengths: list[int]) -> tuple[st
 
 
 def in_words(habits: list[tuple[str, float]], brought: Float[Tensor, " errands"]) -> str:
-    """What each head looks at, and how much of each errand comes of it."""
+    """Status line: what each head attends to, and the score of each task."""
     heads = len(habits)
     each = "; ".join(
-        f"head {i} " + ("looks at several words" if name == "mixed" else f"looks at {name} ({share:.2f})")
+        f"head {i} " + ("attends to several words" if name == "mixed" else f"attends to {name} ({share:.2f})")
         for i, (name, share) in enumerate(habits, start=1)
     )
     done = ", ".join(f"{name} {share:.0%}" for name, share in zip(ERRANDS, brought.tolist(), strict=True))
-    numbers = f"{heads} head{'s' if heads > 1 else ''} of {D_MODEL // heads} numbers"
-    return f"{numbers}: {each}. Brought: {done}."
+    numbers = f"{heads} head{'s' if heads > 1 else ''} of width {D_MODEL // heads}"
+    return f"{numbers}: {each}. Retrieved: {done}."

@@ -1,4 +1,4 @@
-"""The residual stream of a language model read out after each block: the logit lens."""
+"""Logit lens: next-token predictions from the residual stream after each block."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -10,28 +10,28 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from course_lib.characters import Vocabulary
-from course_lib.gpt import GPT
-from course_lib.show import PALETTE
+from course_lib.models.gpt import GPT
+from course_lib.text.tokenizers import Vocabulary
+from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, slider
 from course_lib.widgets.reading import Reading, follow, model_of, prompt_controls, read
-from course_lib.widgets.small_world import QUESTIONS
 from course_lib.widgets.token_map import Names, name
+from course_lib.widgets.toy_lm import QUESTIONS
 
-COLUMNS = 8  # tokens that are shown at once
-PITCH = 106 / 144  # inches from one to the next: whole pixels, so a token that moves on is copied, not drawn
-LETTERS = 7  # of a token in a cell
-DEEPEST = 8  # rows: of a model with more blocks, the last ones
-SHOWN = ("best token", "token of the last row")
+COLUMNS = 8  # tokens shown at once
+PITCH = 106 / 144  # inches per column: whole pixels, so a token that shifts is copied, not redrawn
+LETTERS = 7  # most letters of a token in a cell
+DEEPEST = 8  # most rows: of a deeper model, the last blocks
+SHOWN = ("top token", "final prediction")
 
 
 def logit_lens_explorer(
     model: GPT | None = None, tokens: Vocabulary | None = None, prompts: Sequence[str] = ()
 ) -> Explorer:
-    """A text, chosen or typed, and what the model would predict after each block, at each token.
+    """Logit lens of a GPT on a chosen or typed text: predictions after each block, at each token.
 
-    Without a model, that of the small world is shown. prompts: texts to choose from; the first one is shown.
-    Raises ValueError where a model comes without its vocabulary or without a prompt.
+    Without a model, the toy language model. prompts: texts to choose from; the first one is shown first.
+    Raises ValueError for a model without its tokenizer or without a prompt.
     Source: nostalgebraist 2020 (the logit lens).
     """
     model, tokens, prompts = model_of(model, tokens, prompts, QUESTIONS)
@@ -44,15 +44,15 @@ def logit_lens_explorer(
     return Explorer(
         controls,
         lambda figure: lens_picture(figure, seen, tokens, model.config.layers),
-        "sliders for the last token that is read, a list of texts and a field to type another one, above the "
-        "tokens that the residual stream would predict after each block. It answers while the notebook is "
+        "a slider for the last token read, menus for cells and texts and a field to type one, above the "
+        "tokens that the logit lens predicts after each block. It responds while the notebook is "
         "running.",
         size=(7.0, 3.8),
     )
 
 
 class Grid:
-    """Cells with a token and its probability, the darker the more probable."""
+    """Grid of tokens with their probabilities; darker is more probable."""
 
     def __init__(self, axes: Axes, depths: list[str]):
         self.rows = len(depths)
@@ -75,7 +75,7 @@ class Grid:
         self.names = Names(axes, below=True)
 
     def draw(self, probabilities: torch.Tensor, texts: list[list[str]], pieces: list[str]) -> None:
-        """Show (rows, columns) probabilities and texts; the last column has the frame."""
+        """Show probabilities and texts of shape (rows, columns); the last column is framed."""
         columns = probabilities.shape[1]
         blank = torch.full((self.rows, COLUMNS), float("nan"))
         blank[:, :columns] = probabilities
@@ -97,7 +97,7 @@ class Grid:
 def lens_picture(
     figure: Figure, seen: Callable[[str], Reading], tokens: Vocabulary, layers: int
 ) -> Callable[..., str]:
-    """One row for each depth, one column for each token; the chosen one is the last and has a frame."""
+    """One row per depth, one column per token; the chosen token is last and framed."""
     names = ["embedding", *(f"block {i + 1}" for i in range(layers))][-DEEPEST:]
     grid = Grid(figure.add_axes((0.14, 0.24, COLUMNS * PITCH / 7.0, 0.68)), names)
     figure.text(0.56, 0.02, "after this token (white: probability 0, dark: 1)", ha="center")
@@ -123,27 +123,25 @@ def lens_picture(
         ]
         pieces = [piece.strip(" ") or piece for piece in reading.pieces]
         grid.draw(probabilities, texts, pieces[first:position])
-        title.set_text(
-            "most probable next token" if shown == SHOWN[0] else "the last row's token, in each row"
-        )
+        title.set_text("most probable next token" if shown == SHOWN[0] else "final prediction, at each depth")
         return f"Cells: {shown}. " + in_words(reading, pieces, tokens, position)
 
     return update
 
 
 def cell(token: str, probability: float) -> str:
-    """A token above its probability."""
+    """Cell text: a token above its probability."""
     return f"{name(token, LETTERS)}\n{probability:.2f}"
 
 
 def in_words(reading: Reading, pieces: list[str], tokens: Vocabulary, position: int) -> str:
-    """How the prediction grows from block to block, and from which one on it is the final one."""
+    """Status line: the final prediction, the block from which it is on top, and its probabilities."""
     lens = reading.lens[:, position - 1]
     best, final = lens.argmax(dim=-1).tolist(), int(lens[-1].argmax())
     settled = next(i for i in range(len(best)) if all(b == final for b in best[i:]))
-    since = "already from the embedding on" if settled == 0 else f"from block {settled} on"
+    since = "from the embedding on" if settled == 0 else f"from block {settled} on"
     path = ", ".join(f"{p:.2f}" for p in lens[:, final].tolist())
     return (
-        f"After token {position} ({pieces[position - 1]}) the model predicts {tokens[final]}: it is the best "
+        f"After token {position} ({pieces[position - 1]}) the model predicts {tokens[final]}, the top "
         f"token {since}. Its probability, from the embedding to the last block: {path}."
     )

@@ -1,4 +1,4 @@
-"""Attention as a dictionary that answers to every query: the nearer a key, the more of its value."""
+"""Attention as soft dictionary lookup: the closer a key, the more of its value is returned."""
 
 from collections.abc import Callable
 
@@ -11,19 +11,19 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from torch import Tensor
 
-from course_lib.attention import attention
-from course_lib.show import PALETTE
+from course_lib.layers.attention import attention
+from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, slider
 
 NAMES = "abcde"
-PLACES = torch.tensor([20.0, 85.0, 150.0, 220.0, 300.0])  # where on the circle the keys lie, in degrees
+PLACES = torch.tensor([20.0, 85.0, 150.0, 220.0, 300.0])  # angles of the keys on the circle, in degrees
 VALUES = torch.tensor([2.0, 8.0, 5.0, 1.0, 6.0])
 CIRCLE = torch.arange(360.0)
-THICKEST = 9.0  # the line to a key that has all the weight, in points
+THICKEST = 9.0  # line width at weight 1, in points
 
 
 def lookup_explorer() -> Explorer:
-    """Five keys on a circle, a query that turns, and how sharply it tells the keys apart."""
+    """Soft lookup with five keys on a circle, a query of any direction, and its sharpness."""
     return Explorer(
         {
             "angle": slider(ipywidgets.IntSlider, "query, in degrees", value=60, min=0, max=359),
@@ -34,14 +34,14 @@ def lookup_explorer() -> Explorer:
             "hard": ipywidgets.Checkbox(value=False, description="best match only", indent=False),
         },
         lookup_picture,
-        "sliders for the direction of a query and for its sharpness, and a box for the hard look-up, above "
-        "five keys on a circle with their weights and the value that comes back for every direction of the "
-        "query. It answers while the notebook is running.",
+        "sliders for the direction and sharpness of a query, and a checkbox for hard lookup, above "
+        "five keys on a circle with their weights, and the value returned for every direction of the "
+        "query. It responds while the notebook is running.",
     )  # fmt: skip
 
 
 def on_circle(degrees: Float[Tensor, " points"]) -> Float[Tensor, "points 2"]:
-    """The points of the circle with radius 1 at these angles."""
+    """Points on the unit circle at these angles."""
     radians = degrees.deg2rad()
     return torch.stack((radians.cos(), radians.sin()), dim=-1)
 
@@ -49,21 +49,21 @@ def on_circle(degrees: Float[Tensor, " points"]) -> Float[Tensor, "points 2"]:
 def look_up(
     degrees: Float[Tensor, " queries"], sharpness: float, hard: bool
 ) -> tuple[Float[Tensor, " queries"], Float[Tensor, "queries keys"]]:
-    """What comes back for queries in these directions, and the weight of each key.
+    """Values returned for queries in these directions, and the weight of each key.
 
-    sharpness: the length of the queries. hard: all the weight goes to the key with the largest score.
+    sharpness: length of the query vectors. hard: the key with the largest score gets all the weight.
     """
     keys = on_circle(PLACES)
     averages, weights = attention(sharpness * on_circle(degrees), keys, VALUES[:, None])
     if hard:
-        scores = on_circle(degrees) @ keys.T  # the weights themselves may have been rounded to equal ones
+        scores = on_circle(degrees) @ keys.T  # rounding can make the weights equal
         weights = torch.nn.functional.one_hot(scores.argmax(dim=-1), len(NAMES)).float()
         averages = weights @ VALUES[:, None]
     return averages[:, 0], weights
 
 
 def lookup_picture(figure: Figure) -> Callable[..., str]:
-    """On the left the keys and the query; on the right the value that comes back, over all directions."""
+    """Keys and query on the left; the value returned for each direction on the right."""
     left, right = figure.subplots(1, 2, width_ratios=(1.15, 1.35))
     figure.subplots_adjust(left=0.01, right=0.965, bottom=0.2, top=0.95, wspace=0.22)
     set_weights, set_query = _draw_keys(left)
@@ -82,7 +82,7 @@ def lookup_picture(figure: Figure) -> Callable[..., str]:
 
 
 def _draw_keys(axes: Axes) -> tuple[Callable[[list[float]], None], Callable[[int], None]]:
-    """Draw the circle; what comes back moves the lines to the keys with their weights, and the query."""
+    """Draw the circle. Returns functions that set the weights of the keys and the query angle."""
     axes.set(xlim=(-2.1, 2.1), ylim=(-1.4, 1.4), aspect="equal")
     axes.set_axis_off()
     x, y = on_circle(torch.linspace(0, 360, 181)).T
@@ -110,14 +110,14 @@ def _draw_keys(axes: Axes) -> tuple[Callable[[list[float]], None], Callable[[int
 
 
 def _outside(x: float, y: float) -> dict[str, str]:
-    """How a word at this point is aligned so that it stands outside the circle."""
+    """Alignment that keeps a label at this point outside the circle."""
     across = "center" if abs(x) < 0.3 else "left" if x > 0 else "right"
     return {"ha": across, "va": "bottom" if y > 0.9 else "center"}
 
 
 def _draw_values(axes: Axes) -> tuple[Line2D, Line2D]:
-    """Draw keys and hard look-up; what comes back is the curve of averages and the point on it."""
-    axes.set(xlabel="direction of the query, in degrees", ylabel="value that comes back")
+    """Draw keys and hard lookup. Returns the curve of values and the marker of the current one."""
+    axes.set(xlabel="direction of the query, in degrees", ylabel="value returned")
     axes.set(xlim=(0, 360), xticks=range(0, 361, 90), ylim=(0, 9.4), yticks=range(0, 9, 2))
     axes.plot(CIRCLE, look_up(CIRCLE, 1.0, hard=True)[0], ":", color="0.45")
     axes.plot(PLACES, VALUES, "o", color=PALETTE[0])
@@ -135,24 +135,24 @@ def _words(
     best = max(range(len(NAMES)), key=weights.__getitem__)
     if hard:
         then = (
-            f"jumps by {change:+.0f}" if change else "changes nothing: there is no derivative to learn from"
+            f"it jumps by {change:+.0f}" if change else "nothing changes: there is no gradient to learn from"
         )
         return (
-            f"Query at {angle}°: key {NAMES[best]} matches best and its value {average:.0f} comes back. "
-            f"One degree further {then}."
+            f"Query at {angle}°: key {NAMES[best]} matches best and its value {average:.0f} is returned. "
+            f"One degree further, {then}."
         )
     return (
-        f"Query at {angle}°, sharpness {sharpness:.1f}: {average:.2f} comes back, with weight "
+        f"Query at {angle}°, sharpness {sharpness:.1f}: {average:.2f} is returned, with weight "
         f"{weights[best]:.2f} on key {NAMES[best]}, whose value is {VALUES[best]:.0f}. "
-        f"One degree further changes the answer by {change:+.2g}. " + _verdict(weights[best], change)
+        f"One degree further, the answer changes by {change:+.2g}. " + _verdict(weights[best], change)
     )
 
 
 def _verdict(largest: float, change: float) -> str:
     if largest > 0.99:
-        return "Almost the hard look-up: one key alone answers."
+        return "Almost hard lookup: a single key answers."
     if largest < 0.3:
-        return "The query hardly tells the keys apart, and nearly the mean of all values comes back."
+        return "The query barely distinguishes the keys: the result is close to the mean of all values."
     if abs(change) > 0.25:
-        return "Between two keys, a sharp query tips over within a few degrees."
-    return "Several keys answer together, and the answer moves with the query."
+        return "Between two keys, a sharp query switches within a few degrees."
+    return "Several keys share the weight, and the answer varies smoothly with the query."

@@ -1,4 +1,4 @@
-"""Masks: from scores through masked scores to weights."""
+"""Attention masks: scores, masked scores and weights."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from torch import Tensor
 
-from course_lib.masks import causal_mask, masked_softmax, valid_lens_mask
+from course_lib.layers.masks import causal_mask, masked_softmax, valid_lens_mask
 from course_lib.widgets.explorer import Explorer, slider
 
 TOKENS = 5
@@ -23,28 +23,28 @@ HIDDEN = (0.35, 0.35, 0.35, 1.0)
 
 
 def mask_explorer() -> Explorer:
-    """Five queries and five keys: which mask, how many keys are words, and how the hidden ones are hidden."""
+    """Masked attention with five queries and five keys: kind of mask, valid length and masking method."""
     return Explorer(
         {
             "kind": slider(ipywidgets.SelectionSlider, "mask", options=KINDS, value=BOTH),
             "valid_len": slider(ipywidgets.IntSlider, "valid length", value=3, min=0, max=TOKENS),
-            "way": slider(ipywidgets.Dropdown, "hide by", options=WAYS, value=INFINITE),
+            "way": slider(ipywidgets.Dropdown, "mask with", options=WAYS, value=INFINITE),
         },
         mask_picture,
-        "sliders for the kind of mask and for the valid length, and a list of three ways to hide a key, "
-        "above three tables: scores, masked scores, weights. It answers while the notebook is running.",
+        "sliders for the kind of mask and for the valid length, and a menu of three ways to mask a key, "
+        "above three tables: scores, masked scores, weights. It responds while the notebook is running.",
         size=(7.0, 2.9),
     )
 
 
 def example_scores() -> Float[Tensor, "queries keys"]:
-    """Scores with one decimal: what is printed in a cell is what is computed with."""
+    """Scores rounded to one decimal, so that the printed numbers are the exact ones."""
     scores = torch.randn(TOKENS, TOKENS, generator=torch.Generator().manual_seed(2))
     return (scores * 10).round() / 10
 
 
 def chosen_mask(kind: str, valid_len: int) -> Bool[Tensor, "queries keys"]:
-    """True where a query may look."""
+    """Boolean mask: True where a query may attend to a key."""
     mask = torch.ones(TOKENS, TOKENS, dtype=torch.bool)
     if kind in (PADDING, BOTH):
         mask = mask & valid_lens_mask(torch.tensor([valid_len]), TOKENS)[0, 0]
@@ -56,7 +56,7 @@ def chosen_mask(kind: str, valid_len: int) -> Bool[Tensor, "queries keys"]:
 def hide(
     scores: Float[Tensor, "queries keys"], mask: Bool[Tensor, "queries keys"], way: str
 ) -> Float[Tensor, "queries keys"]:
-    """The weights, in the right way and in two others."""
+    """Attention weights: masked with -∞ (correct), with -1e6, or zeroed after the softmax."""
     if way == AFTER:
         return scores.softmax(dim=-1).masked_fill(~mask, 0.0)
     if way == FINITE:
@@ -65,7 +65,7 @@ def hide(
 
 
 def mask_picture(figure: Figure) -> Callable[..., str]:
-    """Three tables of numbers side by side, and the sum of each row of weights at the right."""
+    """Three tables side by side, with the row sums of the weights on the right."""
     panels = list(figure.subplots(1, 3))
     figure.subplots_adjust(left=0.07, right=0.93, bottom=0.17, top=0.9, wspace=0.07)
     fill_masked, fill_weights = (numbered_table(panel) for panel in panels[1:])
@@ -78,18 +78,18 @@ def mask_picture(figure: Figure) -> Callable[..., str]:
         weights = hide(scores, mask, way)
         fill_masked(*score_cells(scores, mask | (way == AFTER), way.split()[0]))
         fill_weights(*weight_cells(weights))
-        heading.set_text("scores, not masked" if way == AFTER else "masked scores")
+        heading.set_text("scores (unmasked)" if way == AFTER else "masked scores")
         for text, total in zip(sums, weights.sum(dim=-1).tolist(), strict=True):
             text.set_text(f"{total:.2f}")
         length = f", valid length {valid_len}" if kind in (PADDING, BOTH) else ""
-        seen = f"{WORDS[kind]}{length}: {int(mask.sum())} of {mask.numel()} pairs are open. "
+        seen = f"{WORDS[kind]}{length}: {int(mask.sum())} of {mask.numel()} pairs are unmasked. "
         return seen + verdict(mask, weights, way)
 
     return update
 
 
 def label(panels: Sequence[Axes]) -> tuple[Text, list[Text]]:
-    """Name the tables; what comes back are the middle heading and the sums of the rows, which change."""
+    """Label the tables. Returns the texts that change: the middle title and the row sums."""
     panels[0].set(ylabel="query", title="scores")
     panels[2].set_title("weights")
     for panel in panels:
@@ -102,7 +102,7 @@ def label(panels: Sequence[Axes]) -> tuple[Text, list[Text]]:
 
 
 def numbered_table(axes: Axes, animated: bool = True) -> Callable[[np.ndarray, list[list[str]]], None]:
-    """A table of coloured cells; the function that comes back takes their colours and their texts."""
+    """Table of colored cells. Returns a function that sets their colors and texts."""
     image = axes.imshow(np.ones((TOKENS, TOKENS, 4)), aspect="equal", animated=animated)
     size = rcParams["xtick.labelsize"]
     look = {"ha": "center", "va": "center", "fontsize": size, "animated": animated}
@@ -117,7 +117,9 @@ def numbered_table(axes: Axes, animated: bool = True) -> Callable[[np.ndarray, l
 
     def fill(colours: np.ndarray, numbers: list[list[str]]) -> None:
         image.set_data(colours)
-        dark = colours[..., :3] ** 2.2 @ (0.21, 0.72, 0.07) < 0.18  # as luminance: there white stands out
+        dark = (
+            colours[..., :3] ** 2.2 @ (0.21, 0.72, 0.07) < 0.18
+        )  # approximate luminance: white text is legible here
         for row, column in np.ndindex(TOKENS, TOKENS):
             colour = "white" if dark[row, column] else "black"
             texts[row][column].set(text=numbers[row][column], color=colour)
@@ -128,7 +130,7 @@ def numbered_table(axes: Axes, animated: bool = True) -> Callable[[np.ndarray, l
 def score_cells(
     scores: Float[Tensor, "queries keys"], mask: Bool[Tensor, "queries keys"], fill: str
 ) -> tuple[np.ndarray, list[list[str]]]:
-    """Colours and texts of a table of scores; `fill` stands in the hidden cells, which are dark."""
+    """Colors and texts of a table of scores; masked cells are dark and show `fill`."""
     colours = colormaps["PuOr"]((scores.numpy() + 4) / 8)
     colours[~mask.numpy()] = HIDDEN
     pairs = zip(scores.tolist(), mask.tolist(), strict=True)
@@ -136,27 +138,27 @@ def score_cells(
 
 
 def weight_cells(weights: Float[Tensor, "queries keys"]) -> tuple[np.ndarray, list[list[str]]]:
-    """Colours and texts of a table of weights, from white at 0 to dark blue at 1."""
+    """Colors and texts of a table of weights, from white (0) to dark blue (1)."""
     return colormaps["Blues"](weights.numpy()), [
         [f"{w:.2f}" if w else "0" for w in row] for row in weights.tolist()
     ]
 
 
 def verdict(mask: Bool[Tensor, "queries keys"], weights: Float[Tensor, "queries keys"], way: str) -> str:
-    """What is to be noticed, in words."""
+    """Status line, second part: what this mask does to the weights."""
     sums, empty = weights.sum(dim=-1), int((~mask.any(dim=-1)).sum())
     if mask.all():
-        return "Nothing is hidden: each row of weights sums to 1."
+        return "Nothing is masked: each row of weights sums to 1."
     if way == AFTER:
         return (
-            f"The rows sum to {sums.min():.2f} up to {sums.max():.2f}: the hidden scores still count in the "
-            "denominator, so the weights give something away about hidden keys."
+            f"The rows sum to {sums.min():.2f} to {sums.max():.2f}: the masked scores still count in the "
+            "denominator, so the weights leak information about masked keys."
         )
     if not empty:
         return (
-            f"A hidden key gets the score {way.split()[0]} and the weight 0. Each row of weights sums to 1."
+            f"A masked key gets the score {way.split()[0]} and the weight 0. Each row of weights sums to 1."
         )
-    rows = f"{empty} {'query' if empty == 1 else 'queries'} may look nowhere: "
+    rows = f"{empty} {'query' if empty == 1 else 'queries'} cannot attend to any key: "
     if way == FINITE:
-        return rows + f"equally low scores get equal weights, {1 / TOKENS:.2f} for each hidden key."
-    return rows + "all weights there are 0, and nothing is received."
+        return rows + f"equally low scores get equal weights, {1 / TOKENS:.2f} for each masked key."
+    return rows + "all their weights are 0, and so is their output."

@@ -1,19 +1,19 @@
-"""Bars for the likeliest next tokens: what the model thinks of them, and what sampling leaves of it."""
+"""Bars for the likeliest next tokens: their probabilities before and after the sampling settings."""
 
 from jaxtyping import Float
 from matplotlib import rcParams
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from course_lib.characters import Vocabulary
-from course_lib.show import PALETTE
+from course_lib.text.tokenizers import Vocabulary
+from course_lib.viz.style import PALETTE
 from course_lib.widgets.token_map import Names
 
-MOST = 10  # tokens that are drawn
+MOST = 10  # tokens shown
 
 
 class NextTokens:
-    """The model's own probabilities as outlines, and those that are drawn from as bars."""
+    """Model probabilities as outlines, sampling probabilities as bars."""
 
     def __init__(self, axes: Axes, tokens: Vocabulary):
         self.tokens, self.rows = tokens, min(MOST, len(tokens))
@@ -23,7 +23,7 @@ class NextTokens:
         self.kept = axes.barh(range(self.rows), zeros, height=0.7, color=PALETTE[9])
         self.own = axes.barh(range(self.rows), zeros, height=0.7, fill=False, edgecolor="0.1")
         self.cut = axes.barh(range(self.rows), zeros, height=0.7, color="0.93", hatch="////", edgecolor="0.5")
-        parts, labels = [self.kept, self.own, self.cut], ["drawn from", "model's own", "cut away"]
+        parts, labels = [self.kept, self.own, self.cut], ["sampled from", "model", "cut off"]
         axes.legend(parts, labels, ncols=3, loc="lower left", bbox_to_anchor=(-0.02, 0.98))
         self.bars = (*self.kept, *self.own, *self.cut)
         for bar in self.bars:
@@ -34,7 +34,7 @@ class NextTokens:
         self.names = Names(axes)
 
     def draw(self, own: Float[Tensor, " vocab"], kept: Float[Tensor, " vocab"], written: int) -> None:
-        """Show the model's likeliest tokens; the one that is written has an arrow."""
+        """Show the likeliest tokens, with an arrow at the generated one."""
         best = own.topk(self.rows).indices.tolist()
         if written not in best:
             best[-1] = written
@@ -43,8 +43,8 @@ class NextTokens:
             self.kept[row].set_width(q)
             self.own[row].set_width(p if q else 0.0)
             self.cut[row].set_width(0.0 if q else p)
-            arrow = "  ← written" if i == written else ""
-            text = f"{q:.2f} (own {p:.2f}){arrow}" if q else f"cut (own {p:.2f})"
+            arrow = "  ← chosen" if i == written else ""
+            text = f"{q:.2f} (model {p:.2f}){arrow}" if q else f"cut off (model {p:.2f})"
             self.texts[row].set(text=text, x=max(p, q) + 0.012, weight="bold" if arrow else "normal")
         self.names.set([self.tokens[i] for i in best])
 

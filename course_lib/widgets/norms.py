@@ -1,4 +1,4 @@
-"""Post-norm against pre-norm: the gradient of each block before training, and what training comes to."""
+"""Post-norm and pre-norm: gradients per block at initialization, and the loss of stored runs."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -10,17 +10,17 @@ from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from course_lib.show import PALETTE
+from course_lib.experiments.norms import EVERY, VOCAB, Curve, small_model, stored
+from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, slider
-from course_lib.widgets.norm_runs import EVERY, VOCAB, Curve, small_model, stored
 
 LOOKS = {"post": (PALETTE[1], "o-", "post-norm"), "pre": (PALETTE[0], "s--", "pre-norm")}
-FAINT = 0.3  # of the norm that is not chosen
-STUCK = 5.28  # a loss above it: hardly better than knowing how often each token occurs
+FAINT = 0.3  # opacity of the norm that is not chosen
+STUCK = 5.28  # a loss above this is barely better than the unigram level
 
 
 def norm_explorer() -> Explorer:
-    """Depth, place of the norm, warm-up and rate: the gradients before training, and the stored runs."""
+    """Gradients at initialization and stored runs, by norm, depth, warm-up and learning rate."""
     recipes = [curve.recipe for curve in stored()["grid"]]
     depths, warmups, rates = (
         sorted({get(recipe) for recipe in recipes})
@@ -34,16 +34,16 @@ def norm_explorer() -> Explorer:
             "warmup": slider(ipywidgets.SelectionSlider, "warm-up", options=warmups),
         },
         norm_picture,
-        "sliders for the number of blocks, the learning rate and the steps of warm-up, and a list for the "
-        "place of the norm, above the gradient of each block before training and the loss of stored runs. "
-        "It answers while the notebook is running.",
+        "sliders for the number of blocks, the learning rate and the warm-up steps, and a menu for "
+        "post-norm or pre-norm, above the gradient of each block before training and the loss of stored "
+        "runs. It responds while the notebook is running.",
         size=(7.0, 3.4),
     )
 
 
 @cache
 def block_gradients(norm: str, depth: int, seed: int = 0) -> tuple[float, ...]:
-    """Size of the gradient of each block's last matrix before training, encoder first.
+    """Gradient norm of each block's last weight matrix at initialization, encoder first.
 
     Source: Xiong et al. 2020, section 3.3 and figure 3.
     """
@@ -56,13 +56,13 @@ def block_gradients(norm: str, depth: int, seed: int = 0) -> tuple[float, ...]:
 
 
 def runs_of(norm: str, depth: int, lr: float, warmup: int) -> list[Curve]:
-    """The stored runs of one choice, one for each seed."""
+    """Stored runs with these settings, one per seed."""
     wanted = {"norm": norm, "layers": (depth, depth), "lr": lr, "warmup": warmup}
     return [curve for curve in stored()["grid"] if wanted.items() <= vars(curve.recipe).items()]
 
 
 def norm_picture(figure: Figure) -> Callable[..., str]:
-    """Gradients on the left, losses on the right; the norm that is not chosen is faint."""
+    """Gradients on the left, losses on the right; the norm not chosen is faint."""
     left, right = figure.subplots(1, 2)
     figure.subplots_adjust(left=0.09, right=0.96, bottom=0.2, top=0.86, wspace=0.28)
     points = gradient_axes(left)
@@ -81,7 +81,7 @@ def norm_picture(figure: Figure) -> Callable[..., str]:
 
 
 def gradient_axes(axes: Axes) -> dict:
-    axes.set(xlim=(0, 2), ylim=(0.06, 2), yscale="log", title="gradient before training")
+    axes.set(xlim=(0, 2), ylim=(0.06, 2), yscale="log", title="gradient norm before training")
     axes.set_xticks((0.06, 0.5, 1.5, 1.94), ("first", "encoder", "decoder", "last"))
     axes.set_yticks((0.1, 0.3, 1), ("0.1", "0.3", "1"))
     axes.minorticks_off()
@@ -94,7 +94,7 @@ def gradient_axes(axes: Axes) -> dict:
 
 
 def loss_axes(axes: Axes, seeds: int) -> dict:
-    """One line for each seed, and a legend that stays."""
+    """One line per seed, and a static legend."""
     last = max(EVERY * len(curve.losses) for curve in stored()["grid"])
     axes.set(xlim=(0, last), ylim=(0, 6.5), xlabel="steps", title="loss on held-out sentences")
     for _, (colour, style, label) in LOOKS.items():
@@ -113,23 +113,23 @@ def show_runs(lines: Sequence, curves: Sequence[Curve], strength: float) -> None
 
 
 def sentence(norm: str, depth: int, lr: float, warmup: int) -> str:
-    """The chosen runs in words and numbers."""
+    """Status line: settings, gradients and losses of the chosen runs."""
     curves, gradients = runs_of(norm, depth, lr, warmup), block_gradients(norm, depth)
     losses = [curve.losses[-1] for curve in curves]
     rise = f"{warmup} steps of warm-up" if warmup else "no warm-up"
     return (
-        f"{LOOKS[norm][2].capitalize()}, {depth} + {depth} blocks, rate {lr:g}, {rise}. Gradient of the last "
-        f"decoder block {gradients[-1]:.2f}, of the first encoder block {gradients[0]:.2f}. After "
-        f"{EVERY * len(curves[0].losses)} steps the loss of {len(curves)} runs is {min(losses):.2f} to "
+        f"{LOOKS[norm][2].capitalize()}, {depth} + {depth} blocks, learning rate {lr:g}, {rise}. Gradient "
+        f"norm: last decoder block {gradients[-1]:.2f}, first encoder block {gradients[0]:.2f}. After "
+        f"{EVERY * len(curves[0].losses)} steps, the loss of {len(curves)} runs is {min(losses):.2f} to "
         f"{max(losses):.2f}. " + verdict(losses)
     )
 
 
 def verdict(losses: Sequence[float]) -> str:
-    """Whether the runs have learnt anything but how often each token occurs."""
+    """How many of the runs collapsed (loss stuck at the unigram level)."""
     stuck = sum(loss > STUCK for loss in losses)
     if stuck == len(losses):
-        return "No run has learnt more than how often each token occurs."
+        return "Every run collapsed: its loss is stuck at the unigram level."
     if stuck:
-        return f"{stuck} of {len(losses)} runs have learnt next to nothing: it depends on the seed."
-    return "Every run learns."
+        return f"{stuck} of {len(losses)} runs collapsed: it depends on the seed."
+    return "No run collapsed."

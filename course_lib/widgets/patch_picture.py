@@ -1,4 +1,4 @@
-"""What the patch explorer draws: an image with its grid, one token, and the sequence of all tokens."""
+"""Drawings of the patch explorer: the image with its grid, one token, and the token sequence."""
 
 import math
 
@@ -15,8 +15,8 @@ from torch import Tensor
 
 Picture = UInt8[Tensor, "channels side side"]
 WHOLE, RESHAPED = CUTS = ("whole patches", "the lecture's reshape")
-CHANNELS = {1: ("grey",), 3: ("red", "green", "blue")}
-WIDE, HIGH = 6.45, 1.1  # inches for the sequence
+CHANNELS = {1: ("gray",), 3: ("red", "green", "blue")}
+WIDE, HIGH = 6.45, 1.1  # size of the sequence, in inches
 
 
 def tokens_across(side: int, patch: int, stride: int) -> int:
@@ -26,10 +26,10 @@ def tokens_across(side: int, patch: int, stride: int) -> int:
 def cut_up(
     picture: Picture, patch: int, stride: int, cut: str
 ) -> UInt8[Tensor, "tokens channels patch patch"]:
-    """Each token's numbers: a patch with all its colours, or what the lecture's reshape puts together.
+    """Tokens of an image: whole patches with all channels, or the result of the lecture's reshape.
 
-    The lecture's lines leave (channels, rows, columns, patch, patch), which are read on without a permute:
-    then a token is a few neighbouring squares of one colour.
+    The lecture reshapes (channels, rows, columns, patch, patch) without a permute, so each token holds
+    neighboring patches of a single channel.
     """
     squares = picture.unfold(1, patch, stride).unfold(2, patch, stride)
     if cut == WHOLE:
@@ -38,7 +38,7 @@ def cut_up(
 
 
 def squares_of(token: int, tokens: int, channels: int, cut: str) -> list[tuple[int, int]]:
-    """Of each square of numbers in a token, the channel and the number of the place in the image."""
+    """Channel and patch index of each square in a token."""
     if cut == WHOLE:
         return [(channel, token) for channel in range(channels)]
     return [divmod(token * channels + i, tokens) for i in range(channels)]
@@ -61,7 +61,7 @@ def still_image(axes: Axes, **look: object) -> AxesImage:
 
 
 class Frame:
-    """A frame that is seen on any picture: yellow on black."""
+    """Square frame in yellow on black, visible on any image."""
 
     def __init__(self, axes: Axes):
         look = {"fill": False, "animated": True, "clip_on": False}
@@ -76,7 +76,7 @@ class Frame:
 
 
 class Gridded:
-    """The image, lines where its patches begin, and frames around the squares of one token."""
+    """The image with grid lines between patches and frames around the squares of one token."""
 
     def __init__(self, figure: Figure):
         axes = empty(figure.add_axes((0.01, 0.37, 0.35, 0.557)))
@@ -97,7 +97,7 @@ class Gridded:
 
 
 class OneToken:
-    """One token: its numbers as a picture, and in the order in which the model gets them."""
+    """One token as a picture and as the vector that the model reads."""
 
     def __init__(self, figure: Figure):
         axes = empty(figure.add_axes((0.46, 0.63, 0.187, 0.297)))
@@ -118,15 +118,15 @@ class OneToken:
         self.picture.set_data(colours(token))
         self.vector.set_data(token.flatten(1).numpy())
         self.title.set_text(f"token {which + 1}")
-        self.count.set_text(f"{across} · {across} = {tokens} token{'s' * (tokens > 1)}\nof {numbers} numbers")
-        self.order.set_text("its numbers, 0 black to 255 white")
+        self.count.set_text(f"{across} · {across} = {tokens} token{'s' * (tokens > 1)}\nof {numbers} values")
+        self.order.set_text("its values, from 0 (black) to 255 (white)")
         for i, text in enumerate(self.names):
             there = i < len(names)
             text.set(text=names[i] if there else "", y=1 - (i + 0.5) / len(names))
 
 
 class Tokens:
-    """All tokens as pictures, in lines like a text, with a frame around one."""
+    """All tokens as pictures, in lines like text, with one framed."""
 
     def __init__(self, figure: Figure):
         axes = empty(figure.add_axes((0.07, 0.03, WIDE / 7.0, HIGH / 4.4)))
@@ -141,7 +141,7 @@ class Tokens:
     def draw(self, tokens: UInt8[Tensor, "tokens channels patch patch"], which: int) -> None:
         count, patch = len(tokens), tokens.shape[-1]
         across = math.isqrt(count)
-        line = min(count, across * round(math.sqrt(WIDE / HIGH)))  # some rows of the grid in a line
+        line = min(count, across * round(math.sqrt(WIDE / HIGH)))  # each line holds several rows of the grid
         lines, gap = math.ceil(count / line), max(1, round(patch / 5))
         cell = min(WIDE / line, HIGH / lines)
         self.image.set_data(montage(tokens, line, gap))
@@ -157,7 +157,7 @@ class Tokens:
 def montage(
     tokens: UInt8[Tensor, "tokens channels patch patch"], line: int, gap: int
 ) -> UInt8[np.ndarray, "height width 3"]:
-    """The tokens side by side on white, so many in a line, with a gap to the right of and below each."""
+    """Tokens side by side on white, `line` per line, with a gap of `gap` pixels after and below each."""
     count, _, patch, _ = tokens.shape
     lines = math.ceil(count / line)
     cells = torch.full((lines * line, 3, patch + gap, patch + gap), 255, dtype=torch.uint8)

@@ -1,4 +1,4 @@
-"""An image cut into patches: the sequence that a vision Transformer reads in its place."""
+"""Patches: an image as the sequence of tokens that a vision Transformer reads."""
 
 from collections.abc import Callable
 from functools import cache
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 from torch import Tensor
 
-from course_lib.widgets.digits import digits
+from course_lib.experiments.digits_vit import digits
 from course_lib.widgets.explorer import Explorer, set_most, slider
 from course_lib.widgets.patch_picture import (
     CHANNELS,
@@ -28,8 +28,8 @@ from course_lib.widgets.patch_picture import (
     tokens_across,
 )
 
-MOST = 1024  # patches: of more, none could be seen
-LISTED = 16  # numbers that the text can hold
+MOST = 1024  # most patches: smaller ones would be invisible
+LISTED = 16  # most values listed in the status line
 PHOTOGRAPHS = {
     "a flower": ("flower.jpg", (180, 60, 520, 400)),
     "a pagoda": ("china.jpg", (0, 0, 427, 427)),
@@ -37,10 +37,10 @@ PHOTOGRAPHS = {
 
 
 def patch_explorer(pixels: UInt8[Tensor, "images channels height width"] | None = None) -> Explorer:
-    """An image, the size of its patches and their stride, and the tokens that come of it.
+    """Image patches as tokens, by patch size and stride.
 
-    pixels: square images, grey or in colour; without them two photographs and two digits.
-    Raises ValueError for images of another form, and where their side allows no two sizes of patches.
+    pixels: square grayscale or color images; by default, two photographs and two digits.
+    Raises ValueError for other images, and if their side length allows fewer than two patch sizes.
     Source: Dosovitskiy et al. 2021, section 3.1; Kak slide 98.
     """
     pictures = examples() if pixels is None else {f"image {i + 1}": p for i, p in enumerate(check(pixels))}
@@ -58,16 +58,16 @@ def patch_explorer(pixels: UInt8[Tensor, "images channels height width"] | None 
     return Explorer(
         controls,
         lambda figure: patch_picture(figure, pictures),
-        "sliders for the size of the patches and for one of the tokens, lists of images, of strides and of "
-        "ways to cut, above the image with its grid, the chosen token with its numbers, and the sequence of "
-        "all tokens. It answers while the notebook is running.",
+        "sliders for the patch size and the token, menus of images, strides and ways to cut, "
+        "above the image with its grid, the chosen token with its values, and the sequence of "
+        "all tokens. It responds while the notebook is running.",
         size=(7.0, 4.4),
     )
 
 
 @cache
 def examples() -> dict[str, Picture]:
-    """Two photographs of scikit-learn (its datasets/images/README.txt names their authors), two digits."""
+    """Two photographs from scikit-learn (authors: its datasets/images/README.txt) and two digits."""
     folder = Path(sklearn.__file__).parent / "datasets" / "images"
     found = {}
     for name, (file, box) in PHOTOGRAPHS.items():
@@ -83,36 +83,36 @@ def examples() -> dict[str, Picture]:
 def check(
     pixels: UInt8[Tensor, "images channels height width"],
 ) -> UInt8[Tensor, "images channels side side"]:
-    """The same images. Raises ValueError where they are not square, or neither grey nor in colour."""
+    """Return the images. Raises ValueError unless they are square, with 1 or 3 channels."""
     channels, height, width = pixels.shape[1:]
     if height != width or channels not in CHANNELS:
         raise ValueError(
-            f"images of {height}×{width} pixels in {channels} channels: take square ones, in 1 channel or 3"
+            f"images of {height}×{width} pixels with {channels} channels: need square ones, 1 or 3 channels"
         )
     return pixels
 
 
 def sizes(side: int) -> list[int]:
-    """The patches that divide an image of this side, in at most `MOST` parts.
+    """Patch sizes that divide this side length into at most `MOST` patches.
 
-    Raises ValueError where there is no choice.
+    Raises ValueError if there are fewer than two.
     """
     found = [size for size in range(1, side + 1) if side % size == 0 and (side // size) ** 2 <= MOST]
     if len(found) < 2:
         raise ValueError(
-            f"a side of {side} pixels leaves no choice: patches of {found} in at most {MOST} parts"
+            f"a side of {side} pixels allows only patch sizes {found} (at most {MOST} patches): need two"
         )
     return found
 
 
 def strides(side: int, patch: int) -> list[int]:
-    """Strides that end at the image's end: the patch's own size first, then those with overlap."""
+    """Strides that reach the image's edge exactly: the patch size first, then smaller ones with overlap."""
     whole = [stride for stride in range(patch, 0, -1) if patch % stride == 0]
     return [stride for stride in whole if ((side - patch) // stride + 1) ** 2 <= MOST or stride == patch]
 
 
 def keep_valid(controls: dict[str, ipywidgets.Widget], pictures: dict[str, Picture]) -> None:
-    """Let each control offer what the ones before it allow."""
+    """Limit the options of each control to what the controls before it allow."""
     image, patch, stride, token, _ = controls.values()
 
     def side() -> int:
@@ -142,13 +142,13 @@ def keep_valid(controls: dict[str, ipywidgets.Widget], pictures: dict[str, Pictu
 
 
 def patch_picture(figure: Figure, pictures: dict[str, Picture]) -> Callable[..., str]:
-    """The image and one of its tokens above, the whole sequence below."""
+    """The image and one token at the top, the whole sequence below."""
     grid, one, line = Gridded(figure), OneToken(figure), Tokens(figure)
 
     def update(image: str, patch: int, stride: int, token: int, cut: str) -> str:
         picture = pictures[image]
         channels, side, _ = picture.shape
-        patch = min(patch, side)  # while the image changes, that of the one before may still be there
+        patch = min(patch, side)  # right after the image changes, the old patch size may still be set
         across = tokens_across(side, patch, stride)
         tokens, which = cut_up(picture, patch, stride, cut), min(token, across**2) - 1
         squares = squares_of(which, across**2, channels, cut)
@@ -162,7 +162,7 @@ def patch_picture(figure: Figure, pictures: dict[str, Picture]) -> Callable[...,
 
 
 def in_words(picture: Picture, patch: int, stride: int, across: int) -> str:
-    """How many tokens of what length, and what attention makes of their number."""
+    """Status line, first part: number and length of the tokens, and number of attention pairs."""
     channels, side, _ = picture.shape
     held = (across * patch / side) ** 2
     shared = f" They overlap: each pixel is in {held:.1f} of them on average." if held > 1 else ""
@@ -170,7 +170,7 @@ def in_words(picture: Picture, patch: int, stride: int, across: int) -> str:
     return (
         f"{side}×{side} pixels, {channels} channel{'s' * (channels > 1)}; patches of {patch}×{patch} at "
         f"stride {stride}: {across} rows of {across}, {across**2} tokens of {channels}·{patch}·{patch} = "
-        f"{channels * patch**2} numbers.{shared} With a class token, each head weighs {pairs:,} pairs. "
+        f"{channels * patch**2} values.{shared} With a class token, each head computes {pairs:,} weights. "
     )
 
 
@@ -181,15 +181,15 @@ def about(
     squares: list[tuple[int, int]],
     cut: str,
 ) -> str:
-    """What the chosen token holds."""
+    """Status line, second part: the contents of the chosen token."""
     row, column = divmod(squares[0][1], across)
     place = f"Token {which + 1} is the patch in row {row + 1}, column {column + 1}"
     if cut == RESHAPED and len(squares) > 1:
         parts = ", ".join(
             f"{CHANNELS[len(squares)][channel]} of patch {place + 1}" for channel, place in squares
         )
-        place = f"Token {which + 1} is put together from {parts}: no patch with all its colours"
+        place = f"Token {which + 1} consists of {parts}: not one patch with all its channels"
     elif cut == RESHAPED:
-        place += "; with a single channel the reshape does no harm"
+        place += "; with a single channel, the reshape is harmless"
     listed = f": {' '.join(map(str, token.flatten().tolist()))}" if token.numel() <= LISTED else ""
     return f"{place}{listed}."

@@ -1,4 +1,4 @@
-"""Where one pixel of a symmetrical picture looks."""
+"""Pixel attention in a network that denoises symmetric images."""
 
 from collections.abc import Callable
 from functools import cache
@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from course_lib.recorder import record_attention
-from course_lib.show import PALETTE
+from course_lib.experiments.symmetry_denoiser import HEIGHT, WIDTH, mirrors, trained_mirrors
+from course_lib.layers.hooks import record_attention
+from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, slider
-from course_lib.widgets.mirrors import HEIGHT, WIDTH, mirrors, trained_mirrors
 
 PICTURES = 6
 HEADS = ("both heads", "head 1", "head 2")
@@ -23,18 +23,18 @@ Pictures = Float[Tensor, "pictures height width"]
 
 
 def pixel_attention_explorer() -> Explorer:
-    """A pixel of a noisy symmetrical picture, by row and column, and the weights that it gives all pixels."""
+    """Attention weights of one pixel of a noisy symmetric image on all pixels."""
     return Explorer(
         {
             "row": slider(ipywidgets.IntSlider, "row", value=2, min=1, max=HEIGHT),
             "column": slider(ipywidgets.IntSlider, "column", value=2, min=1, max=WIDTH),
-            "picture": slider(ipywidgets.IntSlider, "picture", value=1, min=1, max=PICTURES),
+            "picture": slider(ipywidgets.IntSlider, "image", value=1, min=1, max=PICTURES),
             "heads": slider(ipywidgets.SelectionSlider, "weights of", options=HEADS, value=HEADS[0]),
         },
         pixels_picture,
-        "sliders for row and column of a pixel, for the picture and for the head, above a symmetrical "
-        "picture with noise, the weights that the pixel gives to all pixels, and the picture without noise "
-        "as the network sees it. It answers while the notebook is running.",
+        "sliders for the row and column of a pixel, the image and the head, above a symmetric "
+        "image, the image with noise, the image denoised by the network, and the attention weights of "
+        "the pixel. It responds while the notebook is running.",
         size=(7.0, 3.6),
     )
 
@@ -42,7 +42,7 @@ def pixel_attention_explorer() -> Explorer:
 @cache
 @torch.no_grad()
 def seen() -> tuple[Pictures, Pictures, Pictures, Float[Tensor, "pictures heads pixels pixels"]]:
-    """The clean pictures, the noisy ones, what the network makes of them, and its weights of attention."""
+    """Clean, noisy and denoised images, and the attention weights of the network."""
     rng = torch.Generator().manual_seed(11)
     clean = mirrors(PICTURES, rng)
     noisy = clean + torch.randn(clean.shape, generator=rng)
@@ -53,10 +53,10 @@ def seen() -> tuple[Pictures, Pictures, Pictures, Float[Tensor, "pictures heads 
 
 
 def pixels_picture(figure: Figure) -> Callable[..., str]:
-    """Four pictures in two rows: clean and noisy, cleaned and the weights."""
+    """Four images in two rows: clean and noisy, denoised and the weights."""
     panels = figure.subplots(2, 2).flatten()
     figure.subplots_adjust(left=0.02, right=0.98, bottom=0.03, top=0.91, hspace=0.3, wspace=0.06)
-    titles = ("symmetrical", "with noise", "without noise, by the network", "weights of the framed pixel")
+    titles = ("original", "with noise", "denoised by the network", "weights of the framed pixel")
     for panel, title in zip(panels, titles, strict=True):
         panel.set(xticks=(), yticks=(), title=title)
         panel.grid(visible=False)
@@ -98,7 +98,7 @@ def _in_words(
     place = [number + 1 for number in divmod(int(weight.argmax()), WIDTH)]
     return (
         f"Row {row}, column {column}, {heads}: weight {own:.2f} on itself, {mirrored:.2f} on its mirror "
-        f"pixel in column {other}; the largest, {weight.max():.2f}, on row {place[0]}, column {place[1]}. "
-        f"The pixel was {clean[column - 1]:.2f}, came as {noisy[column - 1]:.2f}, its mirror pixel as "
-        f"{noisy[other - 1]:.2f}, and leaves the network as {cleaned[column - 1]:.2f}."
+        f"pixel in column {other}; largest weight {weight.max():.2f}, on row {place[0]}, column {place[1]}. "
+        f"The pixel: {clean[column - 1]:.2f} in the original, {noisy[column - 1]:.2f} with noise (mirror "
+        f"pixel {noisy[other - 1]:.2f}), {cleaned[column - 1]:.2f} denoised."
     )

@@ -1,4 +1,4 @@
-"""The sinusoidal table, and how alike two positions look in it."""
+"""Sinusoidal position encodings and their dot products."""
 
 import math
 from collections.abc import Callable
@@ -9,18 +9,21 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_lib.positions import sinusoidal
-from course_lib.show import PALETTE
+from course_lib.layers.positions import sinusoidal
+from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, slider
 
 TOKENS = 64
 WIDTHS = (4, 8, 16, 32, 64, 128)
 BASES = (10, 100, 1000, 10_000, 100_000)
-RISES = 0.5  # where the curve comes up by more than this after its lowest point, positions look alike again
+RISES = 0.5  # if the curve rises by more than this after its minimum, distant positions are similar again
 
 
 def positions_explorer() -> Explorer:
-    """Base and width of the sinusoidal table; how alike a chosen position and all others look in it."""
+    """Sinusoidal position encodings by base and d_model, and the similarity of a position to all others.
+
+    Source: Vaswani et al. 2017, section 3.5.
+    """
     return Explorer(
         {
             "base": slider(ipywidgets.SelectionSlider, "base", options=BASES, value=10_000),
@@ -28,20 +31,20 @@ def positions_explorer() -> Explorer:
             "position": slider(ipywidgets.IntSlider, "position", value=20, min=0, max=TOKENS - 1),
         },
         positions_picture,
-        "sliders for the base, for d_model and for a position, above the table of sines and cosines as "
-        "colours and the dot product of the chosen position with every other. It answers while the "
+        "sliders for the base, d_model and a position, above a heatmap of the sinusoidal position "
+        "encodings and the dot product of the chosen position with every other. It responds while the "
         "notebook is running.",
         size=(7.0, 3.6),
     )
 
 
 def alike(table: Float[Tensor, "tokens d_model"], position: int) -> Float[Tensor, " tokens"]:
-    """The dot products of one row of the table with all rows, divided by that with itself, d_model/2."""
+    """Normalized dot products of one row with all rows: 1 with itself, where the raw value is d_model/2."""
     return table @ table[position] / (table.shape[1] / 2)
 
 
 def positions_picture(figure: Figure) -> Callable[..., str]:
-    """On the left the table, one row for each position; on the right the curve, beside the same rows."""
+    """Encodings on the left, one row per position; dot products on the right, on the same rows."""
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1.4, 1))
     figure.subplots_adjust(left=0.1, right=0.97, bottom=0.19, top=0.9, wspace=0.12)
     settings = {"cmap": "RdBu", "vmin": -1, "vmax": 1, "aspect": "auto", "interpolation": "nearest"}
@@ -66,7 +69,7 @@ def positions_picture(figure: Figure) -> Callable[..., str]:
             mark.set_ydata((position, position))
         still = (table.amax(dim=0) - table.amin(dim=0) < 0.1).sum().item()
         return (
-            f"{describe(base, d_model, position, similar)} {still} of {d_model} features hardly change here. "
+            f"{describe(base, d_model, position, similar)} {still} of {d_model} features barely change here. "
             + verdict(alike(table, 0))
         )
 
@@ -74,7 +77,7 @@ def positions_picture(figure: Figure) -> Callable[..., str]:
 
 
 def describe(base: int, d_model: int, position: int, similar: Float[Tensor, " tokens"]) -> str:
-    """The sizes in words, and three points of the curve."""
+    """Status line, first part: base, d_model, wavelengths and three points of the curve."""
     longest = 2 * math.pi * base ** ((d_model - 2) / d_model)
     other = position + 10 if position + 10 < TOKENS else position - 10
     neighbour = position + (1 if other > position else -1)
@@ -87,12 +90,12 @@ def describe(base: int, d_model: int, position: int, similar: Float[Tensor, " to
 
 
 def verdict(by_distance: Float[Tensor, " tokens"]) -> str:
-    """What the curve over the distance, from 0 on, is good for."""
+    """Status line, second part: whether similarity falls with distance or rises again."""
     lowest = int(by_distance.argmin())
     again = lowest + int(by_distance[lowest:].argmax())
     if by_distance[again] - by_distance[lowest] > RISES:
-        return f"The curve comes up again: positions {again} apart look {by_distance[again]:.0%} alike."
+        return f"The curve rises again: at distance {again} the similarity is {by_distance[again]:.2f}."
     return (
-        f"Near positions look more alike than far ones: the curve falls from 1 to {by_distance[-1]:.2f} "
-        "over the longest distance, in the same way wherever the position is."
+        f"Near positions are more similar than distant ones: the curve falls from 1 to {by_distance[-1]:.2f} "
+        "at the longest distance, and its shape is the same at every position."
     )

@@ -1,7 +1,6 @@
-"""What the widgets of a language model share: a prompt, chosen or typed, and what is seen in reading it."""
+"""Shared parts of the language model widgets: prompt controls, attention maps and the logit lens."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import ipywidgets
@@ -9,23 +8,24 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.characters import Characters, Vocabulary
-from course_lib.gpt import GPT
-from course_lib.recorder import record_attention
-from course_lib.tokens import UNK
+from course_lib.layers.hooks import record_attention
+from course_lib.models.gpt import GPT
+from course_lib.models.interventions import residual_stream
+from course_lib.text.tokenizers import UNK, CharTokenizer, Vocabulary
+from course_lib.training.evaluation import evaluating
 from course_lib.widgets.explorer import set_most, slider
-from course_lib.widgets.small_world import small_world
+from course_lib.widgets.toy_lm import small_world
 
 Controls = dict[str, ipywidgets.Widget]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A text as the model reads it.
+    """A forward pass over a text.
 
-    pieces: the text that each token adds. maps: the attention of each layer. lens: what the residual stream
-    before the first block, and after each one, would predict to follow, through the last LayerNorm and the
-    output layer.
+    pieces: the text that each token adds. maps: attention weights of each layer. lens: next-token
+    probabilities from the residual stream before the first block and after each block, through the final
+    LayerNorm and the output layer.
     """
 
     ids: list[int]
@@ -37,87 +37,64 @@ class Reading:
 def model_of(
     model: GPT | None, tokens: Vocabulary | None, prompts: Sequence[str], known: Sequence[str]
 ) -> tuple[GPT, Vocabulary, list[str]]:
-    """What an explorer was given, or else the small world's model and prompts `known` to suit it.
+    """Model, tokenizer and prompts of an explorer; by default the toy language model and the prompts `known`.
 
-    Raises ValueError where a model comes without its vocabulary or without a prompt.
+    Raises ValueError for a model without its tokenizer or without a prompt.
     """
     if model is None:
         return *small_world(), list(prompts or known)
     if tokens is None or not prompts:
         raise ValueError(
-            f"a model needs its vocabulary and a prompt: tokens={tokens}, {len(prompts)} prompts"
+            f"a model needs its tokenizer and at least one prompt: tokens={tokens}, {len(prompts)} prompts"
         )
     return model, tokens, list(prompts)
 
 
 def encode(tokens: Vocabulary, prompt: str, most: int) -> list[int]:
-    """The ids of a prompt.
+    """Token ids of a prompt.
 
-    Raises ValueError for an empty one, for tokens that the vocabulary lacks, and for more than `most`.
+    Raises ValueError for an empty prompt, for unknown tokens, and for more than `most` tokens.
     """
     ids = tokens.encode(prompt)
     if not ids:
-        raise ValueError("The prompt is empty: the model needs a token to begin with.")
+        raise ValueError("The prompt is empty: the model needs at least one token to start from.")
     if UNK in ids:
         raise ValueError(unknown(tokens, prompt, ids.count(UNK)))
     if len(ids) > most:
-        raise ValueError(f"The prompt has {len(ids)} tokens, and there is room for {most}.")
+        raise ValueError(f"The prompt has {len(ids)} tokens, but at most {most} fit.")
     return ids
 
 
 def unknown(tokens: Vocabulary, prompt: str, many: int) -> str:
-    """Which tokens are missing, and where the vocabulary is small, which there are."""
-    if not isinstance(tokens, Characters):
-        return f"The vocabulary lacks {many} of the characters of the prompt."
+    """Error message: the unknown tokens, and the known ones if the vocabulary is small."""
+    if not isinstance(tokens, CharTokenizer):
+        return f"The vocabulary does not contain {many} of the prompt's characters."
     missing = sorted({piece for piece in tokens.split(prompt) if piece not in tokens.ids})
-    there = f" It has: {' '.join(tokens.ids)}" if len(tokens) < 80 else ""
-    return f"The vocabulary lacks {', '.join(missing[:5])}.{there}"
+    there = f" It contains: {' '.join(tokens.ids)}" if len(tokens) < 80 else ""
+    return f"The vocabulary does not contain {', '.join(missing[:5])}.{there}"
 
 
 def pieces_of(tokens: Vocabulary, ids: Sequence[int]) -> list[str]:
-    """The text that each token adds to that before it; a control token, which adds none, has its name."""
+    """Text that each token adds to the text before it; a special token, which adds none, shows its name."""
     texts = ["", *(tokens.decode(ids[: i + 1]) for i in range(len(ids)))]
     return [
         after[len(before) :] or tokens[i] for before, after, i in zip(texts, texts[1:], ids, strict=False)
     ]
 
 
-@contextmanager
-def record_residuals(model: GPT) -> Iterator[list[Float[Tensor, "batch tokens d_model"]]]:
-    """Within the block, the residual stream is kept: as it enters the first block, and after each one."""
-    seen: list[Tensor] = []
-
-    def before(module: torch.nn.Module, inputs: tuple) -> None:
-        seen.append(inputs[0])
-
-    def after(module: torch.nn.Module, inputs: tuple, output: Tensor) -> None:
-        seen.append(output)
-
-    handles = [model.blocks[0].register_forward_pre_hook(before)]
-    handles += [block.register_forward_hook(after) for block in model.blocks]
-    try:
-        yield seen
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
 @torch.inference_mode()
 def read(model: GPT, tokens: Vocabulary, prompt: str) -> Reading:
-    """Read a prompt once, and keep everything. Raises ValueError as `encode` does."""
+    """Run the model on a prompt and record everything shown. Raises ValueError as `encode` does."""
     ids = encode(tokens, prompt, model.config.max_tokens)
-    training = model.training
-    model.eval()
-    with record_attention(model) as maps, record_residuals(model) as residuals:
-        model.states(torch.tensor([ids], device=model.embedding.weight.device))
-    model.train(training)
-    lens = [model.unembed(model.norm(x[0])).float().softmax(dim=-1).cpu() for x in residuals]
+    with evaluating(model), record_attention(model) as maps:
+        stream = residual_stream(model, torch.tensor([ids], device=model.embedding.weight.device))[:, 0]
+    lens = model.output_logits(model.norm(stream)).float().softmax(dim=-1).cpu()
     layers = [maps[f"blocks.{i}.attention"][0][0].float().cpu() for i in range(len(model.blocks))]
-    return Reading(ids, pieces_of(tokens, ids), torch.stack(layers), torch.stack(lens))
+    return Reading(ids, pieces_of(tokens, ids), torch.stack(layers), lens)
 
 
 def prompt_controls(prompts: Sequence[str]) -> Controls:
-    """A list of prompts, and a field to type one, into which a prompt from the list goes."""
+    """Menu of prompts and a text field; choosing a prompt copies it into the field."""
     example = slider(ipywidgets.Dropdown, "example", options=list(prompts))
     prompt = ipywidgets.Text(
         value=prompts[0], description="or type", continuous_update=False, layout={"width": "36em"}
@@ -136,16 +113,16 @@ def follow(
     length: Callable[[], int],
     to_the_end: bool = True,
 ) -> None:
-    """Whenever one of the controls moves, let the slider `place` run up to the new length.
+    """Update the maximum of the slider `place` to length() whenever one of the controls changes.
 
-    to_the_end: whether it then stands there; otherwise it stays where it is, if it can.
+    to_the_end: also move the slider to its maximum; otherwise it keeps its value if possible.
     """
 
     def adapt(change: dict | None = None) -> None:
         try:
             most = length()
         except ValueError:
-            most = 1  # the picture says what is wrong
+            most = 1  # the status line shows the error
         set_most(place, most)
         place.value = most if to_the_end else min(place.value, most)
 

@@ -1,4 +1,4 @@
-"""A text written token by token: the probabilities of the next, what the cuts leave, what is drawn."""
+"""Sampling from a language model: next-token probabilities before and after temperature and cutoffs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,27 +10,27 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_lib.characters import Vocabulary
-from course_lib.decoding import sample
-from course_lib.gpt import GPT
-from course_lib.sampling import next_token_probabilities
-from course_lib.tokens import EOS
+from course_lib.generation.decoding import sample
+from course_lib.generation.sampling import next_token_probabilities
+from course_lib.models.gpt import GPT
+from course_lib.text.tokenizers import EOS, Vocabulary
+from course_lib.training.evaluation import evaluating
 from course_lib.widgets.explorer import Explorer, slider
 from course_lib.widgets.markup import Markup, line, shaded, span
 from course_lib.widgets.next_tokens import NextTokens
 from course_lib.widgets.reading import Controls, encode, follow, model_of, pieces_of, prompt_controls
-from course_lib.widgets.small_world import BEGINNINGS
+from course_lib.widgets.toy_lm import BEGINNINGS
 
-LENGTH = 24  # tokens that are written, at most
-CUTS = ("temperature", "top_k", "top_p", "min_p")  # the controls that are handed on
+LENGTH = 24  # most new tokens
+CUTS = ("temperature", "top_k", "top_p", "min_p")  # sampling settings, passed to `sample`
 ALL = "all"
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """A prompt and what was written after it; row t of the probabilities belongs to the t-th token written.
+    """A prompt and its sampled continuation; row t of the probabilities belongs to the t-th new token.
 
-    own: the model's probabilities. drawn_with: those after temperature and cuts, from which it was drawn.
+    own: the model's probabilities. drawn_with: sampling probabilities, after temperature and cutoffs.
     """
 
     prompt: str
@@ -43,10 +43,10 @@ class Sampled:
 def sampler_explorer(
     model: GPT | None = None, tokens: Vocabulary | None = None, prompts: Sequence[str] = ()
 ) -> Explorer:
-    """A prompt, the settings of sampling, and the text that is written token by token.
+    """Sampling from a GPT with temperature, top-k, top-p and min-p, token by token.
 
-    Without a model, that of the small world is shown. prompts: texts to choose from; the first one is shown.
-    Raises ValueError where a model comes without its vocabulary or without a prompt.
+    Without a model, the toy language model. prompts: texts to choose from; the first one is shown first.
+    Raises ValueError for a model without its tokenizer or without a prompt.
     """
     model, tokens, prompts = model_of(model, tokens, prompts, BEGINNINGS)
     controls = prompt_controls(prompts) | sampling_controls()
@@ -64,15 +64,15 @@ def sampler_explorer(
     return Explorer(
         controls,
         lambda figure: sampler_picture(figure, written, tokens),
-        "sliders for the temperature, top-k, top-p, min-p, the seed and the step, a list of prompts and a "
-        "field to type another one; below, the probabilities of the next token and the text that is written. "
-        "It answers while the notebook is running.",
+        "sliders for the temperature, top-k, top-p, min-p, the seed and the step, a menu of prompts and a "
+        "field to type one, above the probabilities of the next token and the generated text. "
+        "It responds while the notebook is running.",
         size=(7.0, 3.6),
     )
 
 
 def sampling_controls() -> Controls:
-    """Temperature, the three cuts, the seed and the step."""
+    """Controls for the temperature, the three cutoffs, the seed and the step."""
     share = {"step": 0.05, "readout_format": ".2f"}
     return {
         "temperature": slider(
@@ -90,19 +90,18 @@ def sampling_controls() -> Controls:
 def write(
     model: GPT, tokens: Vocabulary, prompt: str, seed: int, cuts: dict[str, float | int | None]
 ) -> Sampled:
-    """Write after the prompt, then read the whole once for the probabilities of all steps.
+    """Sample a continuation, then get the probabilities of all steps in one forward pass.
 
-    Raises ValueError for a prompt that cannot be read, and for one that leaves no room to write.
+    Raises ValueError as `encode` does; the prompt must leave room for one token.
     """
     ids = encode(tokens, prompt, model.config.max_tokens - 1)
-    device, training = model.embedding.weight.device, model.training
-    model.eval()
+    device = model.embedding.weight.device
     length = min(LENGTH, model.config.max_tokens - len(ids))
     rng = torch.Generator(device).manual_seed(seed)
-    new = sample(model.generator(), torch.tensor([ids], device=device), EOS, length, rng=rng, **cuts)[0]
-    new += [EOS] * (len(new) < length)
-    logits = model(torch.tensor([[*ids, *new[:-1]]], device=device))[0, len(ids) - 1 :].float().cpu()
-    model.train(training)
+    with evaluating(model):
+        new = sample(model.generator(), torch.tensor([ids], device=device), EOS, length, rng=rng, **cuts)[0]
+        new += [EOS] * (len(new) < length)
+        logits = model(torch.tensor([[*ids, *new[:-1]]], device=device))[0, len(ids) - 1 :].float().cpu()
     return Sampled(
         prompt=prompt,
         ids=new,
@@ -115,7 +114,7 @@ def write(
 def sampler_picture(
     figure: Figure, written: Callable[..., Sampled], tokens: Vocabulary
 ) -> Callable[..., str | tuple[str, Markup]]:
-    """A bar for each of the likeliest next tokens; what is cut away is hatched and says so."""
+    """Bars for the likeliest next tokens; those cut off are hatched and labeled."""
     bars = NextTokens(figure.add_axes((0.16, 0.17, 0.8, 0.66)), tokens)
 
     def update(example: str, prompt: str, seed: int, step: int, **cuts: float | int | str):
@@ -132,23 +131,23 @@ def sampler_picture(
 
 
 def in_words(seen: Sampled, tokens: Vocabulary, step: int) -> str:
-    """What is drawn at this step, from how many tokens, and what the cuts have left."""
+    """Status line: the sampled token, and the number and mass of the tokens that pass the cutoffs."""
     own, kept, i = seen.own[step - 1], seen.drawn_with[step - 1], seen.ids[step - 1]
     many, share = int((kept > 0).sum()), own[kept > 0].sum().item()
     place = int((own > own[i]).sum()) + 1
-    left = f"all {many} tokens can be drawn"
+    left = f"all {many} tokens are candidates"
     if many < len(own):
-        left = f"{many} of {len(own)} tokens can be drawn, with {share:.2f} of the model's probability"
+        left = f"{many} of {len(own)} tokens are candidates, with probability mass {share:.2f}"
     logs = seen.own[range(len(seen.ids)), seen.ids].clamp(min=1e-30).log().mean().item()
     return (
-        f"Step {step} of {len(seen.ids)}: {left}; {tokens[i]} is drawn, number {place} by probability "
-        f"({kept[i]:.2f}, the model's own {own[i]:.2f}). Mean log-probability of all {len(seen.ids)} tokens "
-        f"by the model: {logs:.2f}."
+        f"Step {step} of {len(seen.ids)}: {left}; sampled {tokens[i]}, rank {place} "
+        f"(probability {kept[i]:.2f}, in the model {own[i]:.2f}). Mean log-probability of all "
+        f"{len(seen.ids)} tokens under the model: {logs:.2f}."
     )
 
 
 def below(seen: Sampled, step: int) -> Markup:
-    """The prompt and what is written, with the model's probability above each token; a frame at the step."""
+    """Prompt and sampled tokens, with the model's probability above each; the current step is framed."""
     own = seen.own[range(len(seen.ids)), seen.ids].tolist()
     written = [
         shaded(piece, p, framed=i == step)

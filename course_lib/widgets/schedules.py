@@ -1,4 +1,4 @@
-"""The learning rate over a training run: four schedules, beside the one of Kak's lecture."""
+"""Learning rate schedules: Noam, linear, cosine and constant, compared with the one in Kak's lecture."""
 
 from collections.abc import Callable
 
@@ -7,23 +7,23 @@ import torch
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from course_lib.schedules import TrainConfig, learning_rate
-from course_lib.show import PALETTE
+from course_lib.training.config import TrainConfig, learning_rate
+from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, slider
 
 KINDS = ("noam", "linear", "cosine", "constant")
 RATES = (1e-5, 3e-5, 1e-4, 2e-4, 3e-4, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3)  # peaks
-FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # what Noam's formula is multiplied with
+FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # factor of Noam's formula
 TOTALS = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
 WARMUPS = (1, 10, 100, 200, 500, 1000, 2000, 4000, 8000, 16_000)
 WIDTHS = (64, 128, 256, 512, 1024)
 LECTURE = TrainConfig(steps=TOTALS[-1], schedule="noam", lr=2.0, warmup=4000)  # Kak slide 77
 LECTURE_WIDTH = 256
-POINTS = 400  # of a curve
+POINTS = 400  # points per curve
 
 
 def schedule_explorer() -> Explorer:
-    """Kind of schedule, its peak or factor, warm-up, length of training, and Noam's d_model."""
+    """Learning rate over training, by schedule, peak or factor, warm-up, steps and d_model."""
     controls = {
         "kind": slider(ipywidgets.Dropdown, "schedule", options=KINDS),
         "rate": slider(ipywidgets.SelectionSlider, "factor", options=FACTORS, value=1.0),
@@ -35,18 +35,18 @@ def schedule_explorer() -> Explorer:
     return Explorer(
         controls,
         schedule_picture,
-        "sliders for the peak, the warm-up, the number of steps and d_model, and a list of schedules, above "
-        "the learning rate of each step. It answers while the notebook is running.",
+        "sliders for the peak, the warm-up, the number of steps and d_model, and a menu of schedules, above "
+        "the learning rate at each step. It responds while the notebook is running.",
     )
 
 
 def allowed(total: int) -> tuple[int, ...]:
-    """The warm-ups that end before the training does."""
+    """Warm-up lengths shorter than the training run."""
     return tuple(steps for steps in WARMUPS if steps < total)
 
 
 def connect(controls: dict[str, ipywidgets.Widget]) -> None:
-    """Noam takes a factor and d_model, the others take a peak; a short training has short warm-ups only."""
+    """Keep controls valid: factor and d_model for Noam, else a peak; warm-up ends before training."""
     rate, warmup = controls["rate"], controls["warmup"]
     last = {"factor": 1.0, "peak": 1e-3}
 
@@ -67,27 +67,27 @@ def connect(controls: dict[str, ipywidgets.Widget]) -> None:
 
 
 def set_options(control: ipywidgets.Widget, options: tuple, value: float | int) -> None:
-    """Offer other values; a list that changes would jump to its first one."""
+    """Replace the options and set a value; otherwise the control would jump to its first option."""
     control.options = options
     control.value = value
 
 
 def rates(config: TrainConfig, total: int, d_model: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Some steps of the training, among them the last one of the warm-up, and the learning rate of each."""
+    """Sampled steps, including the last warm-up step, and the learning rate at each."""
     steps = {round(i * (total - 1) / (POINTS - 1)) for i in range(POINTS)} | {min(config.warmup, total) - 1}
     places = sorted(steps)
     return torch.tensor(places) + 1, torch.tensor([learning_rate(i, total, config, d_model) for i in places])
 
 
 def schedule_picture(figure: Figure) -> Callable[..., str]:
-    """The rate over the steps, the end of the warm-up as a dotted line, and the lecture's curve dashed."""
+    """Learning rate by step, with the end of warm-up (dotted) and the lecture's schedule (dashed)."""
     axes = figure.add_axes((0.11, 0.2, 0.82, 0.66))
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter("{x:,.0f}")
     (curve,) = axes.plot([], [], color=PALETTE[0], label="chosen")
     (other,) = axes.plot([], [], "--", color=PALETTE[1], label="Kak: noam, factor 2, d_model 256")
     (peak,) = axes.plot([], [], "o", color=PALETTE[0])
-    end = axes.axvline(0, color="0.4", linestyle=":", linewidth=1.5, label="end of the warm-up")
+    end = axes.axvline(0, color="0.4", linestyle=":", linewidth=1.5, label="end of warm-up")
     axes.legend(ncols=3, loc="lower left", bbox_to_anchor=(-0.13, 1.0), columnspacing=1.2)
     axes.set(xlabel="step", ylabel="learning rate / 0.001")
 
@@ -108,7 +108,7 @@ def schedule_picture(figure: Figure) -> Callable[..., str]:
 
 
 def in_words(config: TrainConfig, total: int, d_model: int, steps: torch.Tensor, chosen: torch.Tensor) -> str:
-    """The peak and its step, the share of the warm-up, the mean and the last rate."""
+    """Status line: peak, fraction of warm-up steps, mean and final learning rate."""
     best = int(chosen.argmax())
     mean = (torch.trapezoid(chosen, steps.float()) / (steps[-1] - steps[0])).item()
     peak = chosen[best].item()
@@ -116,15 +116,15 @@ def in_words(config: TrainConfig, total: int, d_model: int, steps: torch.Tensor,
     kind = config.schedule
     settings = f" with factor {config.lr:g} and d_model {d_model}" if kind == "noam" else ""
     return (
-        f"{kind.capitalize()}{settings}: peak {peak:.3g} at step {int(steps[best]):,}; the warm-up is "
+        f"{kind.capitalize()}{settings}: peak {peak:.3g} at step {int(steps[best]):,}; warm-up is "
         f"{config.warmup / total:.1%} of {total:,} steps. Mean rate {mean:.3g} ({mean / peak:.0%} of the "
-        f"peak), last one {chosen[-1].item():.3g}. " + against(peak, lecture)
+        f"peak), final rate {chosen[-1].item():.3g}. " + against(peak, lecture)
     )
 
 
 def against(peak: float, lecture: float) -> str:
-    """The peak compared with the lecture's."""
+    """Status line, last part: the peak relative to the lecture's."""
     times = peak / lecture
     if 0.995 < times < 1.005:
-        return f"The lecture's peak, {lecture:.3g}, is the same."
-    return f"That is {times:.2g} times the lecture's, {lecture:.3g}."
+        return f"The lecture's peak is the same, {lecture:.3g}."
+    return f"The peak is {times:.2g} times the lecture's ({lecture:.3g})."

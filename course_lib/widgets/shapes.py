@@ -1,4 +1,4 @@
-"""Batched matrix product: which shapes fit, and which row and column make one number of the result."""
+"""Batched matrix product: matching shapes, and the row and column behind each entry of the result."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,30 +10,30 @@ from matplotlib import rcParams
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_lib.show import PALETTE
+from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, slider
-from course_lib.widgets.stacks import BACK, Stack, plain
+from course_lib.widgets.matrix_stack import BACK, Stack, plain
 
 MOST = {"n": 4, "a": 5, "b": 5, "c": 5}
-LEAST = 2  # a browser's slider cannot have equal ends, and that of an index ends at its size less 1
+LEAST = 2  # a slider needs two values, and an index runs from 0 to size - 1
 INDEX = {"element": "n", "row": "a", "column": "c"}
-GAP = 2.1  # between two stacks, in cells: room for the sign and for the name of the rows
-MARGIN = 1.1  # on the left, for the name of the rows
-WIDTH = 23.3  # of the picture, in cells: the largest stacks fill it
+GAP = 2.1  # between two stacks, in cells: room for the sign and the row label
+MARGIN = 1.1  # on the left, for the row label
+WIDTH = 23.3  # of the picture, in cells: fits the largest stacks
 SIZE = (7.0, 2.75)
-COLOURS = PALETTE[0], PALETTE[1], PALETTE[2]  # of the marked row, the marked column, and what they make
+COLOURS = PALETTE[0], PALETTE[1], PALETTE[2]  # marked row, marked column, resulting entry
 
 
 @dataclass(frozen=True)
 class Product:
-    """What is multiplied: the names of the two factors and of the result, and of the axes n, a, b, c."""
+    """Names of the two factors and the result, and of the axes n, a, b, c."""
 
     names: tuple[str, str, str]
     axes: tuple[str, str, str, str]
 
     @property
     def sides(self) -> list[tuple[str, str]]:
-        """The names of the rows and of the columns of each of the three."""
+        """Names of the row and column axes of the two factors and the result."""
         _, a, b, c = self.axes
         return [(a, b), (b, c), (a, c)]
 
@@ -41,12 +41,12 @@ class Product:
 PRODUCTS = {
     "any two": Product(("A", "B", "product"), ("n", "a", "b", "c")),
     "Q·Kᵀ": Product(("Q", "Kᵀ", "scores"), ("batch", "queries", "d_head", "keys")),
-    "weights·V": Product(("weights", "V", "averages"), ("batch", "queries", "keys", "d_value")),
+    "weights·V": Product(("weights", "V", "output"), ("batch", "queries", "keys", "d_value")),
 }
 
 
 def bmm_explorer() -> Explorer:
-    """(n, a, b)·(n, b, c) → (n, a, c): four sizes, the number to look into, and what is multiplied."""
+    """Batched matrix product (n, a, b)·(n, b, c) → (n, a, c), with one entry spelled out."""
     controls = {"product": slider(ipywidgets.Dropdown, "product", options=list(PRODUCTS), value="Q·Kᵀ")}
     for name, value in {"n": 2, "a": 3, "b": 4, "c": 5}.items():
         controls[name] = slider(ipywidgets.IntSlider, name, value=value, min=LEAST, max=MOST[name])
@@ -56,15 +56,15 @@ def bmm_explorer() -> Explorer:
     return Explorer(
         controls,
         bmm_picture,
-        "sliders for the four sizes of a batched matrix product and for the number of its result to look "
-        "into, and a list of what is multiplied; below, the stacks of matrices with the row and the column "
-        "that make this number. It answers while the notebook is running.",
+        "sliders for the four sizes of a batched matrix product and for an entry of its result, "
+        "and a menu of products, above the stacks of matrices with the row and the column "
+        "that produce this entry. It responds while the notebook is running.",
         size=SIZE,
     )
 
 
 def connect(controls: dict[str, ipywidgets.Widget]) -> None:
-    """No index reaches beyond its axis, and the sliders of the sizes carry the names of the axes."""
+    """Limit each index to the size of its axis, and label the size sliders with the axis names."""
 
     def follow(index: ipywidgets.Widget) -> Callable[[dict], None]:
         return lambda change: setattr(index, "max", change["new"] - 1)
@@ -82,16 +82,16 @@ def connect(controls: dict[str, ipywidgets.Widget]) -> None:
 def factors(
     product: str, n: int, a: int, b: int, c: int
 ) -> tuple[Float[Tensor, "{n} {a} {b}"], Float[Tensor, "{n} {b} {c}"]]:
-    """Two batches of small whole numbers; weights are tenths instead, and each row of them sums to 1.
+    """Two batches of small integers; attention weights are multiples of 0.1 whose rows sum to 1.
 
-    Whole numbers stay what they are while a matrix grows around them.
+    Integers keep their values when a matrix grows.
     """
     generator = torch.Generator().manual_seed(5)
     whole = torch.randint(-2, 4, (2, MOST["n"], 5, 5), generator=generator).float()
     if product != "weights·V":
         return whole[0, :n, :a, :b], whole[1, :n, :b, :c]
     values = torch.randint(0, 10, (MOST["n"], 5, 5), generator=generator).float()
-    # ten tenths in a row, cut at b - 1 of the nine places between them: no piece is empty
+    # cut ten tenths at b - 1 of the nine gaps between them, so that no weight is 0
     places = torch.rand(MOST["n"], MOST["a"], 9, generator=generator)[:n, :a].argsort(dim=-1)
     cuts = places[..., : b - 1].sort(dim=-1).values + 1
     begin = torch.zeros(n, a, 1, dtype=cuts.dtype)
@@ -99,7 +99,7 @@ def factors(
 
 
 def bmm_picture(figure: Figure) -> Callable[..., str]:
-    """Three stacks of matrices in a row; the row, the column and the number they make are marked."""
+    """Three stacks of matrices side by side, with a row, a column and the resulting entry marked."""
     axes = figure.add_axes((0, 0, 1, 1))
     height = WIDTH * SIZE[1] / SIZE[0]
     axes.set(xlim=(0, WIDTH), ylim=(0.42 * height, -0.58 * height))
@@ -125,7 +125,7 @@ def bmm_picture(figure: Figure) -> Callable[..., str]:
 
 
 def starts(n: int, b: int, c: int) -> tuple[float, float, float]:
-    """Where the front sheets of the three stacks begin, so that all together stand in the middle."""
+    """Left edges of the three front sheets, such that the whole drawing is centered."""
     back = BACK * (n - 1)
     left = (WIDTH + 0.9 * MARGIN - b - 2 * c - 3 * back - 2 * GAP) / 2
     middle = left + b + back + GAP
@@ -133,7 +133,7 @@ def starts(n: int, b: int, c: int) -> tuple[float, float, float]:
 
 
 def spelled(row: list[float], column: list[float]) -> str:
-    """The sum of products, such as 2·3 + 1·(−2)."""
+    """Sum of products as text, such as 2·3 + 1·(−2)."""
 
     def factor(value: float) -> str:
         return f"({plain(value)})" if value < 0 else plain(value)
@@ -147,28 +147,28 @@ def said(
     right: Float[Tensor, "n b c"],
     place: tuple[int, int, int],
 ) -> str:
-    """The shapes, the marked number as a sum of products, and what it is in attention."""
+    """Status line: shapes, the marked entry as a sum of products, its meaning, and the cost."""
     (n, a, b), c, (element, i, j) = left.shape, right.shape[2], place
     row, column, result = left[element, i], right[element, :, j], PRODUCTS[product].names[2]
     return (
         f"({n}, {a}, {b})·({n}, {b}, {c}) → ({n}, {a}, {c}). {result}[{element}, {i}, {j}] "
         f"= {spelled(row.tolist(), column.tolist())} = {plain((row @ column).item())}. "
         f"{meaning(product, i, j, column)} "
-        f"In all {n}·{a}·{c} = {n * a * c} numbers of {b} products each: {n * a * b * c} multiplications."
+        f"Total: {n}·{a}·{c} = {n * a * c} entries of {b} products each, {n * a * b * c} multiplications."
     )
 
 
 def meaning(product: str, i: int, j: int, column: Float[Tensor, " b"]) -> str:
-    """What the number in row i and column j of the result is."""
+    """Meaning of entry (i, j) of the result."""
     if product == "Q·Kᵀ":
         return (
-            f"It is the score of query {i} for key {j}, for column {j} of Kᵀ is key {j}: c counts the keys. "
-            "d_head is summed over and gone."
+            f"It is the score of query {i} for key {j}, since column {j} of Kᵀ is key {j}: c counts keys. "
+            "d_head is summed over and disappears."
         )
     if product == "weights·V":
         return (
-            f"It is number {j} of the average for query {i}. Its weights sum to 1, so the number lies "
-            f"between {plain(column.min().item())} and {plain(column.max().item())}, the least and the most "
-            f"in column {j} of V. The keys are summed over and gone."
+            f"It is feature {j} of the output for query {i}. The weights sum to 1, so the value lies "
+            f"between {plain(column.min().item())} and {plain(column.max().item())}, the minimum and maximum "
+            f"of column {j} of V. The keys are summed over and disappear."
         )
-    return f"Row {i} of A meets column {j} of B; b is summed over and gone."
+    return f"Row {i} of A times column {j} of B; b is summed over and disappears."

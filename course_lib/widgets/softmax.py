@@ -9,7 +9,7 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_lib.show import PALETTE
+from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, numbered_bars, slider
 
 KEYS = 8
@@ -18,7 +18,7 @@ WIDTHS = (4, 16, 64, 256, 1024)
 
 
 def softmax_explorer() -> Explorer:
-    """One query and eight keys at random: temperature, width of the vectors, scaling by √d on or off."""
+    """Softmax weights of a random query over eight random keys: temperature, dimension d, scaling by √d."""
     return Explorer(
         {
             "temperature": slider(
@@ -30,25 +30,25 @@ def softmax_explorer() -> Explorer:
             "scaled": ipywidgets.Checkbox(value=True, description="divide by √d", indent=False),
         },
         softmax_picture,
-        "sliders for the temperature, for d and for the query, and a box that switches the division "
-        "by √d on and off, above the weights of eight keys. It answers while the notebook is running.",
+        "sliders for the temperature, d and the query, and a checkbox for the division "
+        "by √d, above the weights of eight keys. It responds while the notebook is running.",
     )  # fmt: skip
 
 
 def dot_products(d: int, query: int) -> Float[Tensor, " keys"]:
-    """The dot products of a random query with eight random keys, all of d numbers with variance 1."""
+    """Dot products of a random query with eight random keys of dimension d, with components of variance 1."""
     generator = torch.Generator().manual_seed(query)
     q, k = torch.randn(d, generator=generator), torch.randn(KEYS, d, generator=generator)
     return k @ q
 
 
 def jacobian_norm(weights: Float[Tensor, " keys"]) -> float:
-    """How strongly the weights answer to the scores: the Frobenius norm of diag(p) − p pᵀ."""
+    """Sensitivity of the weights to the scores: the Frobenius norm of the Jacobian diag(p) − p pᵀ."""
     return torch.linalg.matrix_norm(torch.diag(weights) - torch.outer(weights, weights)).item()
 
 
 def softmax_picture(figure: Figure) -> Callable[..., str]:
-    """The weights of the keys on the left; on the right what they come to, each between 0 and 1."""
+    """Weights of the keys on the left; on the right three summary measures between 0 and 1."""
     left, right = figure.subplots(1, 2, width_ratios=(1.5, 1))
     figure.subplots_adjust(left=0.08, right=0.98, bottom=0.2, top=0.95, wspace=0.5)
     left.set(xlabel="key", ylabel="weight", xticks=range(1, KEYS + 1), ylim=(0, 1.1))
@@ -69,7 +69,7 @@ def softmax_picture(figure: Figure) -> Callable[..., str]:
         set_measures([largest, entropy / math.log(KEYS), gradient])
         return (
             f"d = {d}, scores {'' if scaled else 'not '}divided by √d, temperature {temperature:.2f}. "
-            f"Spread of the scores {scores.std().item():.2f}, largest weight {largest:.2f}, "
+            f"Standard deviation of the scores {scores.std().item():.2f}, largest weight {largest:.2f}, "
             f"entropy {entropy:.2f} of {math.log(KEYS):.2f}, gradient {gradient:.2g}. "
             + _verdict(largest, gradient)
         )
@@ -79,9 +79,9 @@ def softmax_picture(figure: Figure) -> Callable[..., str]:
 
 def _verdict(largest: float, gradient: float) -> str:
     if gradient < 0.01:
-        return "All the weight is on one key, and almost nothing comes back to the scores in training."
+        return "All the weight is on one key, so almost no gradient reaches the scores in training."
     if largest < 2 / KEYS:
-        return "The weights are nearly equal: the query hardly tells the keys apart."
+        return "The weights are nearly uniform: the query barely distinguishes the keys."
     if largest > 0.8:
         return "One key has most of the weight."
-    return "The query prefers some keys and still looks at others."
+    return "The query prefers some keys but still attends to others."

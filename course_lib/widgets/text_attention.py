@@ -1,4 +1,4 @@
-"""Where each token of a text looks, in any layer and head of a language model."""
+"""Attention weights of a language model on a text, for any layer and head."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -8,29 +8,29 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_lib.characters import Vocabulary
-from course_lib.gpt import GPT
-from course_lib.show import PALETTE
+from course_lib.models.gpt import GPT
+from course_lib.text.tokenizers import Vocabulary
+from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, numbered_bars, set_most, slider
 from course_lib.widgets.reading import Reading, follow, model_of, prompt_controls, read
-from course_lib.widgets.small_world import QUESTIONS
 from course_lib.widgets.token_map import Names, TokenMap
+from course_lib.widgets.toy_lm import QUESTIONS
 
-MOST = 6  # the places looked at most that are drawn as bars
+MOST = 6  # most attended keys shown as bars
 
 
 def text_attention_explorer(
     model: GPT | None = None, tokens: Vocabulary | None = None, prompts: Sequence[str] = ()
 ) -> Explorer:
-    """A text, chosen or typed, and where each of its tokens looks in each layer and head.
+    """Attention weights of a GPT on a chosen or typed text, by layer, head and query token.
 
-    Without a model, that of the small world is shown. prompts: texts to choose from; the first one is shown.
-    Raises ValueError where a model comes without its vocabulary or without a prompt.
+    Without a model, the toy language model. prompts: texts to choose from; the first one is shown first.
+    Raises ValueError for a model without its tokenizer or without a prompt.
     """
     model, tokens, prompts = model_of(model, tokens, prompts, QUESTIONS)
     layers, heads = model.config.layers, range(1, model.config.heads + 1)
     controls = prompt_controls(prompts)
-    controls["position"] = slider(ipywidgets.IntSlider, "token that looks", value=1, min=1, max=2)
+    controls["position"] = slider(ipywidgets.IntSlider, "query token", value=1, min=1, max=2)
     controls["layer"] = slider(ipywidgets.IntSlider, "layer", value=1, min=1, max=2)
     controls["head"] = slider(ipywidgets.SelectionSlider, "head", options=["mean", *heads])
     set_most(controls["layer"], layers)
@@ -41,21 +41,21 @@ def text_attention_explorer(
     return Explorer(
         controls,
         lambda figure: attention_picture(figure, seen),
-        "sliders for the token that looks, the layer and the head, a list of texts and a field to type "
-        "another one, above the weights of the attention, tokens by tokens. It answers while the notebook is "
+        "sliders for the query token, the layer and the head, a menu of texts and a field to type "
+        "one, above the attention weights, tokens by tokens. It responds while the notebook is "
         "running.",
         size=(7.0, 4.4),
     )
 
 
 def attention_picture(figure: Figure, seen: Callable[[str], Reading]) -> Callable[..., str]:
-    """The map of the whole text on the left; on the right where the chosen token looks most."""
+    """Attention map of the whole text on the left, largest weights of the query token on the right."""
     left = figure.add_axes((0.13, 0.24, 0.52, 0.68))
-    figure.text(0.39, 0.02, "is looked at (white: weight 0, dark: 1)", ha="center")
+    figure.text(0.39, 0.02, "key (white: weight 0, dark: 1)", ha="center")
     weights = TokenMap(left)
     right = figure.add_axes((0.79, 0.24, 0.2, 0.68))
     right.set(xlim=(0, 1.35), ylim=(MOST - 0.5, -0.5), xticks=(0, 0.5, 1), yticks=(), xlabel="weight")
-    right.set_title("looks most at")
+    right.set_title("attends most to")
     bars = right.barh(range(MOST), [0.0] * MOST, height=0.6, color=PALETTE[0])
     names, move = Names(right), numbered_bars(bars)
 
@@ -82,12 +82,12 @@ def attention_picture(figure: Figure, seen: Callable[[str], Reading]) -> Callabl
 
 
 def in_words(pieces: list[str], weights: Float[Tensor, " seen"], place: str) -> str:
-    """Where the token looks, and how much is left for itself and for the first token."""
+    """Status line: the largest weight, and the weights on the token itself and on the first token."""
     position = len(weights)
     most, where = weights.max(dim=-1)
     kept = "" if position == 1 else f" Itself: {weights[-1]:.2f}; the first token: {weights[0]:.2f}."
     return (
-        f"In {place}, token {position} ({pieces[position - 1]}) looks most at token {int(where) + 1} "
-        f"({pieces[where]}), with weight {most:.2f} of 1.{kept} It sees {position} of {len(pieces)} tokens: "
-        "none after itself."
+        f"In {place}, token {position} ({pieces[position - 1]}) attends most to token {int(where) + 1} "
+        f"({pieces[where]}), with weight {most:.2f}.{kept} It can attend to {position} of {len(pieces)} "
+        "tokens: none after itself."
     )

@@ -1,4 +1,4 @@
-"""A map of weights with tokens beside its rows and below its columns, quick to draw anew."""
+"""Heatmap of weights with token labels for rows and columns, fast to redraw."""
 
 import math
 from collections.abc import Sequence
@@ -10,22 +10,22 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from course_lib.show import PALETTE
+from course_lib.viz.style import PALETTE
 
-LETTERS = 10  # of a token, at most
-LINE = 1.25  # the distance of two lines of text, in heights of a letter
+LETTERS = 10  # most letters shown of a token
+LINE = 1.25  # line spacing, in font sizes
 
 
 def name(token: str, letters: int = LETTERS) -> str:
-    """A token as it stands beside a map: in one line, cut where it is long; a blank is ␣, a line's end ↵."""
+    """Token as a label: one line, truncated if long; a space shows as ␣, a line break as ↵, a tab as →."""
     shown = token.replace(" ", "␣").replace("\n", "↵").replace("\t", "→")
     return shown if len(shown) <= letters else shown[: letters - 1] + "…"
 
 
 class Names:
-    """Tokens at even distances along a side of some axes; where they are many, every second, third, … one.
+    """Token labels, evenly spaced along one side of the axes; if there are too many, every k-th one.
 
-    below: turned, under the axes; otherwise to the left of them. A `$` in a token is a dollar.
+    below: rotated, under the axes; otherwise to their left. A `$` in a token is a dollar sign.
     """
 
     def __init__(self, axes: Axes, below: bool = False):
@@ -34,14 +34,14 @@ class Names:
         place, figure = axes.get_position(), axes.figure
         inches = (
             figure.get_figwidth() * place.width if below else figure.get_figheight() * place.height
-        )  # the axes have their place before they get names
+        )  # the position of the axes must already be final
         look = {"ha": "center", "va": "top", "rotation": 90} if below else {"ha": "right", "va": "center"}
         look |= {"size": size, "parse_math": False, "animated": True, "transform": axes.transAxes}
         room = max(1, int(inches * 72 / (LINE * size)))
         self.texts = [axes.text(0, 0, "", **look) for _ in range(room)]
 
     def set(self, tokens: Sequence[str]) -> None:
-        """Show these tokens and no others, the first one above or on the left."""
+        """Show only these tokens, from top to bottom or from left to right."""
         self.clear()
         every = math.ceil(len(tokens) / len(self.texts)) or 1
         for text, i in zip(self.texts, range(0, len(tokens), every), strict=False):
@@ -54,7 +54,7 @@ class Names:
 
 
 class TokenMap:
-    """Weights from 0 (white) to 1 (dark), one row for each token that looks; one row has a frame."""
+    """Heatmap of weights from 0 (white) to 1 (dark), one row per query token; one row is framed."""
 
     def __init__(self, axes: Axes):
         self.image = axes.imshow(
@@ -80,7 +80,7 @@ class TokenMap:
         framed: int,
         title: str,
     ) -> None:
-        """Show these weights; the row with the number `framed` has the frame."""
+        """Show these weights; `framed` is the index of the framed row."""
         self.image.set_data(np.asarray(weights))
         self.frame.set(y=framed / len(rows), height=1 / len(rows))
         self.rows.set(rows)
@@ -88,7 +88,7 @@ class TokenMap:
         self.title.set_text(title)
 
     def clear(self) -> None:
-        """Show nothing."""
+        """Clear the heatmap and its labels."""
         self.image.set_data([[0.0]])
         self.frame.set_height(0)
         self.rows.clear()

@@ -1,4 +1,4 @@
-"""A translation step by step: what has been read, what comes next, where the model looks."""
+"""Machine translation step by step: next-token probabilities, cross-attention and beam search hypotheses."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,43 +10,47 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_lib.decoding import Hypothesis
-from course_lib.seq2seq import Seq2Seq
-from course_lib.show import PALETTE
-from course_lib.tokens import Tokens
+from course_lib.generation.beam import Hypothesis
+from course_lib.models.seq2seq import Seq2Seq
+from course_lib.text.tokenizers import Tokenizer
+from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, numbered_bars, set_most, slider
 from course_lib.widgets.markup import Markup, table
 from course_lib.widgets.token_map import Names, TokenMap
-from course_lib.widgets.translated import Written, write
+from course_lib.widgets.translation_trace import Written, write
 
-ROWS = 14  # the most rows of the map: of a longer translation, the last ones before the step
-BEST = 5  # candidates that are drawn
-WIDEST = 5  # beam
+ROWS = 14  # most rows of the map: of a longer translation, the last ones up to the step
+BEST = 5  # candidates shown
+WIDEST = 5  # largest beam width
 
 
-def translation_explorer(model: Seq2Seq, tokens: Tokens, examples: Sequence[str]) -> Explorer:
-    """A sentence, chosen or typed, its translation token by token, and the cross-attention to it.
+def translation_explorer(
+    model: Seq2Seq, tokens: Tokenizer, examples: Sequence[str], width: int = 4
+) -> Explorer:
+    """Translation of a chosen or typed sentence, token by token, with cross-attention and beam search.
 
-    examples: sentences to choose from; the first one is shown.
-    Raises ValueError where there is none.
+    examples: sentences to choose from; the first one is shown first. width: the beam width at first.
+    Raises ValueError without examples, or for a width that the slider does not have.
     """
     if not examples:
-        raise ValueError("0 examples: the explorer needs a sentence to begin with")
-    controls = controls_of(model, examples)
+        raise ValueError("examples is empty: the explorer needs at least one sentence")
+    if not 1 <= width <= WIDEST:
+        raise ValueError(f"width={width} is outside 1 to {WIDEST}")
+    controls = controls_of(model, examples, width)
     written = lru_cache(maxsize=16)(lambda sentence, width: write(model, tokens, sentence, width))
     connect(controls, written)
     return Explorer(
         controls,
         lambda figure: translation_picture(figure, written, tokens),
-        "sliders for the width of the beam, the step of the translation, the layer and the head, a list of "
-        "sentences, and a field to type another one; below, the weights of the cross-attention, the five "
-        "most probable next tokens, and the hypotheses. It answers while the notebook is running.",
+        "sliders for the beam width, the translation step, the layer and the head, a menu of "
+        "sentences, and a field to type one, above the cross-attention weights, the five "
+        "likeliest next tokens and the hypotheses. It responds while the notebook is running.",
         size=(7.0, 4.6),
     )
 
 
-def controls_of(model: Seq2Seq, examples: Sequence[str]) -> dict[str, ipywidgets.Widget]:
-    """What can be moved; a model with one layer has nothing to choose there."""
+def controls_of(model: Seq2Seq, examples: Sequence[str], width: int) -> dict[str, ipywidgets.Widget]:
+    """Controls of the explorer; with one layer, the layer slider is disabled."""
     layers, heads = model.config.decoder_layers, range(1, model.config.heads + 1)
     layer = slider(ipywidgets.IntSlider, "layer", value=1, min=1, max=2)
     set_most(layer, layers)
@@ -57,7 +61,7 @@ def controls_of(model: Seq2Seq, examples: Sequence[str]) -> dict[str, ipywidgets
     return {
         "example": slider(ipywidgets.Dropdown, "example", options=list(examples)),
         "sentence": sentence,
-        "width": slider(ipywidgets.IntSlider, "beam", value=4, min=1, max=WIDEST),
+        "width": slider(ipywidgets.IntSlider, "beam width", value=width, min=1, max=WIDEST),
         "step": slider(ipywidgets.IntSlider, "step", value=1, min=1, max=2),
         "layer": layer,
         "head": slider(ipywidgets.SelectionSlider, "head", options=["mean", *heads]),
@@ -65,14 +69,14 @@ def controls_of(model: Seq2Seq, examples: Sequence[str]) -> dict[str, ipywidgets
 
 
 def connect(controls: dict[str, ipywidgets.Widget], written: Callable[[str, int], Written]) -> None:
-    """An example goes into the field for typing; a new translation sets the step to its end."""
+    """Copy a chosen example into the text field; move the step to the end of each new translation."""
     step = controls["step"]
 
     def to_the_end(change: dict | None = None) -> None:
         try:
             steps = len(written(controls["sentence"].value, controls["width"].value).target)
         except ValueError:
-            steps = 1  # the picture says what is wrong
+            steps = 1  # the status line shows the error
         set_most(step, steps)
         step.value = steps
 
@@ -86,13 +90,13 @@ def connect(controls: dict[str, ipywidgets.Widget], written: Callable[[str, int]
 
 
 def translation_picture(
-    figure: Figure, written: Callable[[str, int], Written], tokens: Tokens
+    figure: Figure, written: Callable[[str, int], Written], tokens: Tokenizer
 ) -> Callable[..., str | tuple[str, Markup]]:
-    """On the left the map up to the chosen step; on the right the next tokens and the hypotheses."""
+    """Cross-attention map up to the chosen step on the left; next tokens and hypotheses on the right."""
     left = figure.add_axes((0.16, 0.28, 0.43, 0.65))
-    left.set(ylabel="writes")
+    left.set(ylabel="target token")
     left.yaxis.set_label_coords(-0.29, 0.5)
-    figure.text(0.375, 0.02, "reads (white: weight 0, dark: 1)", ha="center")
+    figure.text(0.375, 0.02, "source token (white: weight 0, dark: 1)", ha="center")
     weights = TokenMap(left)
     candidates = Candidates(figure.add_axes((0.76, 0.63, 0.22, 0.3)), tokens)
     hypotheses = Hypotheses(figure.add_axes((0.76, 0.13, 0.22, 0.3)))
@@ -120,7 +124,7 @@ def translation_picture(
 def draw_map(
     view: TokenMap, seen: Written, weights: Float[Tensor, "steps source"], step: int, title: str
 ) -> None:
-    """One row for each token written so far, the present one framed; one column for each source token."""
+    """One row per target token so far, the current one framed; one column per source token."""
     first = max(0, step - ROWS)
     rows = min(ROWS, len(seen.target))
     blank = weights.new_full((rows, weights.shape[1]), float("nan"))
@@ -130,9 +134,9 @@ def draw_map(
 
 
 class Candidates:
-    """The most probable next tokens, the best one above, the one that is written hatched."""
+    """Bars for the likeliest next tokens, best first; the chosen one is hatched."""
 
-    def __init__(self, axes: Axes, tokens: Tokens):
+    def __init__(self, axes: Axes, tokens: Tokenizer):
         self.tokens, self.best = tokens, min(BEST, len(tokens))
         axes.set(xlim=(0, 1.25), ylim=(self.best - 0.5, -0.5), xticks=(0, 0.5, 1), yticks=())
         axes.set(title="next token", xlabel="probability")
@@ -152,7 +156,7 @@ class Candidates:
 
 
 class Hypotheses:
-    """How probable a token of each hypothesis is; the geometric mean, whose logarithm is the score."""
+    """Bars for the geometric mean token probability of each hypothesis; its logarithm is the score."""
 
     def __init__(self, axes: Axes):
         axes.set(xlim=(0, 1.25), ylim=(WIDEST - 0.5, -0.5), xticks=(0, 0.5, 1), yticks=range(WIDEST))
@@ -168,21 +172,25 @@ class Hypotheses:
 
 
 def in_words(seen: Written, weights: Float[Tensor, "steps source"], step: int, place: str) -> str:
-    """The best translation, the step, and where it looks."""
+    """Status line: the best translation, the step, and the largest attention weight."""
     so_far = " ".join(["[BOS]", *seen.target[: step - 1]])
     most, where = weights[step - 1].max(dim=-1)
     probability = seen.probabilities[step - 1, seen.target_ids[step - 1]]
     return (
-        f"{seen.texts[0]} — Step {step}: has read {so_far} and writes {seen.target[step - 1]} "
-        f"(probability {probability:.2f}). Looks most at {seen.source[where]} (weight {most:.2f}; {place})."
+        f"{seen.texts[0]} — Step {step}: after {so_far} comes {seen.target[step - 1]} "
+        f"(probability {probability:.2f}). Most attended: {seen.source[where]} (weight {most:.2f}; {place})."
     )
 
 
 def as_table(seen: Written) -> Markup:
-    """The hypotheses, best first."""
+    """Table of the hypotheses, best first."""
     rows = (
         (str(rank), f"{h.score:.2f}".replace("-", "−"), f"{h.log_probability:.2f}".replace("-", "−"), text)
         for rank, (h, text) in enumerate(zip(seen.found, seen.texts, strict=True), start=1)
     )
-    title = f"Hypotheses of a beam of {len(seen.found)}" if len(seen.found) > 1 else "Greedy: one hypothesis"
+    title = (
+        f"Hypotheses with beam width {len(seen.found)}"
+        if len(seen.found) > 1
+        else "Greedy decoding: one hypothesis"
+    )
     return table(title, ("", "score", "log-probability", "translation"), rows)

@@ -1,4 +1,4 @@
-"""Runs in the twin alone (`python -m course_lib twin`): widgets in JupyterLab as ipywidgets 7 draws them.
+"""Runs in the twin alone (`python -m course_lib colab-test`): widgets in JupyterLab, drawn by ipywidgets 7.
 
 Colab has no JupyterLab. What it has in common with this page is ipywidgets 7, in kernel and browser: its
 controls, and the sliders of jQuery.
@@ -7,9 +7,9 @@ controls, and the sliders of jQuery.
 from collections.abc import Iterator
 
 import pytest
-from moves import HANDLE, Frame, every_move
-from pages import Trouble, open_chapter, open_lab, page_of
-from report import ARTIFACTS
+from helpers.browser.moves import HANDLE, Frame, every_move
+from helpers.browser.pages import Trouble, open_chapter, open_lab, page_of
+from helpers.browser.report import ARTIFACTS
 
 from course_lib.widgets.gallery import EXHIBITS, Exhibit
 
@@ -36,5 +36,5 @@ def test_every_control_moves_the_picture_and_the_text(page, lab, exhibit: Exhibi
     kinds = [frame.place.locator(one).count() > 0 for one in HANDLE.split(", ")]
     assert kinds == [False, True], "these are not the sliders of ipywidgets 7"
     assert not [move for move, seen in every_move(frame) if not seen.everything]
-    assert not [error for error in trouble.errors if error != MATHJAX] and not trouble.strangers
+    assert not [error for error in trouble.errors if error != MATHJAX] and not trouble.foreign
     assert "Traceback" not in lab.log.read_text()

@@ -25,7 +25,7 @@ def browser() -> Iterator["playwright.sync_api.Browser"]:  # noqa: F821 - it is 
     """Chromium without a window."""
     from playwright.sync_api import sync_playwright
 
-    from course_lib.commands.browser import find
+    from course_lib.cli.browser import find
 
     program = find()
     if program is None:
@@ -39,7 +39,7 @@ def browser() -> Iterator["playwright.sync_api.Browser"]:  # noqa: F821 - it is 
 @pytest.fixture(scope="session")
 def report() -> Iterator["Report"]:  # noqa: F821
     """Collects how long pictures took; written at the end."""
-    from report import Report
+    from helpers.browser.report import Report
 
     found = Report()
     yield found
@@ -49,7 +49,7 @@ def report() -> Iterator["Report"]:  # noqa: F821
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Server"]:  # noqa: F821
     """JupyterLab on a copy of the instructor's notebook."""
-    from servers import jupyterlab
+    from helpers.browser.servers import jupyterlab
 
     with jupyterlab(tmp_path_factory.mktemp("lab")) as server:
         yield server
@@ -58,7 +58,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Server"]:  # noqa
 @pytest.fixture(scope="session")
 def voila(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Server"]:  # noqa: F821
     """What `present` serves."""
-    from servers import presented
+    from helpers.browser.servers import presented
 
     with presented(tmp_path_factory.mktemp("voila")) as server:
         yield server

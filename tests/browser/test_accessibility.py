@@ -7,9 +7,9 @@ import pytest
 
 pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
 
-from pages import load_axe, open_voila, page_of  # noqa: E402
+from helpers.browser.pages import load_axe, open_voila, page_of  # noqa: E402
 
-from course_lib.commands.environment import ROOT  # noqa: E402
+from course_lib.cli.environment import ROOT  # noqa: E402
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
@@ -50,7 +50,7 @@ def test_the_page_of_present_has_nothing_serious(browser, voila) -> None:
         assert not violations(page)
 
 
-def test_a_fault_would_be_found(browser) -> None:
+def test_a_violation_would_be_found(browser) -> None:
     with page_of(browser) as (page, _):
         page.set_content('<html lang="en"><title>t</title><p style="color: #bbb">pale</p><img src="x.png">')
         found = " ".join(violations(page))

@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
 
-from moves import Frame, every_move  # noqa: E402
-from pages import open_chapter, open_lab, open_voila, page_of  # noqa: E402
-from report import ARTIFACTS  # noqa: E402
+from helpers.browser.moves import Frame, every_move  # noqa: E402
+from helpers.browser.pages import open_chapter, open_lab, open_voila, page_of  # noqa: E402
+from helpers.browser.report import ARTIFACTS  # noqa: E402
 
 from course_lib.widgets.gallery import EXHIBITS, Exhibit  # noqa: E402
 
@@ -52,7 +52,7 @@ def test_nothing_raised_in_the_kernel_and_nothing_left_this_machine(front_end) -
     name, _, trouble, server = front_end
     log = server.log.read_text()
     assert "Traceback" not in log, log[-3000:]
-    assert not trouble.strangers
+    assert not trouble.foreign
 
 
 @pytest.mark.parametrize("path", ["", "api/kernels"])

@@ -6,9 +6,9 @@ import pytest
 
 pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
 
-from moves import BY_KEYS, Frame  # noqa: E402
-from pages import contrast, open_chapter, open_lab, open_voila, page_of  # noqa: E402
-from report import ARTIFACTS  # noqa: E402
+from helpers.browser.moves import BY_KEYS, Frame  # noqa: E402
+from helpers.browser.pages import contrast, open_chapter, open_lab, open_voila, page_of  # noqa: E402
+from helpers.browser.report import ARTIFACTS  # noqa: E402
 
 from course_lib.widgets.gallery import EXHIBITS, Exhibit  # noqa: E402
 

@@ -1,36 +1,15 @@
 """Installing the course on Colab changes nothing that is there, judged by a stored list of its packages."""
 
-import csv
 import importlib.metadata
 import re
-from pathlib import Path
 
 import pytest
+from helpers.colab_packages import carried, rows, twins
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from course_lib.commands import twin
-from course_lib.commands.requirements import pinned, project, requirements
-
-HERE = Path(__file__).parent
-WITH_TORCH = {"torch", "torchvision"}  # their versions fit the Python at hand, not Colab's
-
-
-def rows() -> list[dict[str, str]]:
-    with (HERE / "packages.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def carried() -> dict[str, str]:
-    """The version of each package on Colab; "" where it is there and its version is not recorded."""
-    return {row["name"]: row["version"] for row in rows() if row["name"] != "python"}
-
-
-def twins() -> dict[str, str]:
-    lines = twin.PINS.read_text(encoding="utf-8").splitlines()
-    pairs = (line.split("==") for line in lines if line and not line.startswith("#"))
-    return {canonicalize_name(name): version for name, version in pairs}
+from course_lib.cli.requirements import project, requirements
 
 
 def changed(asked: list[str], have: dict[str, str], needs=importlib.metadata.requires) -> list[str]:
@@ -76,7 +55,7 @@ def test_colabs_python_will_do():
     assert SpecifierSet(project()["requires-python"]).contains(python)
 
 
-@pytest.mark.parametrize("name", sorted(carried().keys() - WITH_TORCH))
+@pytest.mark.parametrize("name", sorted(carried()))
 def test_the_twin_has_colabs_version(name):
     version, of_twin = carried()[name], twins().get(name)
     if version and of_twin:
@@ -84,10 +63,6 @@ def test_the_twin_has_colabs_version(name):
 
 
 def test_the_twin_holds_what_a_kernel_of_colab_has_loaded():
-    for name in ("ipywidgets", "ipython", "ipykernel", "jupyter-client", "traitlets", "numpy", "matplotlib"):
+    loaded = ("ipywidgets", "ipython", "ipykernel", "jupyter-client", "traitlets", "numpy", "matplotlib")
+    for name in (*loaded, "torch"):
         assert twins()[name] == carried()[name]
-
-
-def test_the_twin_pins_the_pytorch_of_the_repository():
-    for name in WITH_TORCH:
-        assert pinned(name) == f"{name}=={twins()[name]}"

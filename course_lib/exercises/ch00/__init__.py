@@ -3,4 +3,4 @@
 from course_lib.exercises.ch00.limits import COST, LAYERS, REACH
 from course_lib.exercises.ch00.lookup import AVERAGE, HARD, SHARP
 
-EXERCISES = (REACH, HARD, AVERAGE, SHARP, LAYERS, COST)
+EXERCISES = (REACH, AVERAGE, HARD, SHARP, LAYERS, COST)

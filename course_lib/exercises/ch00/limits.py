@@ -1,4 +1,4 @@
-"""What a recurrent network costs: how far gradients reach, how long paths are, when attention is dearer."""
+"""Costs of sequence models: gradient of an RNN, path length of a CNN, attention versus a GRU."""
 
 import math
 
@@ -10,42 +10,44 @@ REACH = Exercise(
     inputs=((0.5, 1), (0.5, 3), (1.0, 4), (1.5, 10), (-0.8, 5), (0.9, 0)),
     mistakes=(
         mistake(
-            "counts one step too many",
-            "With k = 0 the newest input goes into the newest state as it is: the derivative is 1.",
+            "your answer is one step too far",
+            "For k = 0 the input enters the newest hidden state directly, so the derivative is 1. The "
+            "exponent is k, not k + 1.",
             lambda w, k: w ** (k + 1),
         ),
         mistake(
-            "counts one step too few",
-            "The input k steps back is multiplied by w once in each of the k steps that follow it.",
+            "your answer is one step short",
+            "Each of the k steps after the input multiplies it by w once. The exponent is k, not k − 1.",
             lambda w, k: w ** (k - 1),
         ),
         mistake(
-            "adds the steps up instead of multiplying",
-            "Each step multiplies what the one before it left: w · w · … · w. The chain rule multiplies "
-            "along a path; it adds only over different paths.",
+            "your code adds the steps instead of multiplying",
+            "The chain rule multiplies the derivatives along a path: w · w · … · w. It adds only over "
+            "different paths.",
             lambda w, k: k * w,
             lambda w, k: sum([w] * k),
         ),
         mistake(
-            "divides by w instead of multiplying",
-            "Going back one step multiplies by w once more: with w = 0.5 the gradient gets smaller.",
+            "your code divides by w instead of multiplying",
+            "Each step back multiplies by w once more. Check with w = 0.5: the gradient must shrink.",
             lambda w, k: w**-k,
             lambda w, k: (1 / w) ** k,
         ),
         mistake(
-            "swaps base and exponent",
-            "w is multiplied by itself, k times: w to the power k.",
+            "your code swaps base and exponent",
+            "k factors of w make the power w^k: the base is w and the exponent is k.",
             lambda w, k: k**w,
         ),
         mistake(
-            "takes the derivative of a power",
-            "k·w^(k−1) is the derivative with respect to w. Asked is the one with respect to the input, "
-            "which w^k multiplies.",
+            "your answer is the derivative with respect to w",
+            "k·w^(k−1) says how w^k changes with w. The question is about the input: it is multiplied "
+            "by w^k, and that factor is its derivative.",
             lambda w, k: k * w ** (k - 1),
         ),
         mistake(
-            "loses the sign",
-            "A negative w turns the sign at each step: only after an even number of steps is it positive.",
+            "your code loses the sign",
+            "A negative w flips the sign at every step, so the derivative is negative for odd k. Keep "
+            "w as it is.",
             lambda w, k: abs(w) ** k,
         ),
     ),
@@ -57,44 +59,51 @@ LAYERS = Exercise(
     inputs=((2, 2), (9, 3), (10, 3), (11, 4), (100, 5), (101, 5), (64, 2)),
     mistakes=(
         mistake(
-            "divides the tokens by the width",
-            "Of the `width` tokens that a window shows, one is the token itself: a layer reaches only "
-            "width − 1 further back. And token 1 lies tokens − 1 before the last one.",
+            "your code divides the number of tokens by the width",
+            "A window of `width` tokens includes the token itself, so a layer reaches only width − 1 "
+            "tokens further back. The first token is tokens − 1 steps from the last.",
             lambda tokens, width: math.ceil(tokens / width),
             lambda tokens, width: tokens // width,
             lambda tokens, width: tokens / width,
         ),
         mistake(
-            "reaches a whole window further with each layer",
-            "Each layer reaches width − 1 tokens further back: the window includes the token itself.",
+            "your code lets each layer reach `width` tokens further",
+            "The window includes the token itself. Each layer reaches only width − 1 tokens further back.",
             lambda tokens, width: math.ceil((tokens - 1) / width),
         ),
-        mistake(
-            "takes all tokens for the distance",
-            "From the last token back to the first there are tokens − 1 steps.",
+        mistake(  # ⌈tokens / (width − 1)⌉ and (tokens − 1) // (width − 1) + 1 are equal
+            "your answer has one layer too many if width − 1 divides tokens − 1",
+            "The distance is tokens − 1, not tokens, and adding 1 after `//` does not round up: it also adds "
+            "a layer where nothing is left over. Use math.ceil((tokens − 1) / (width − 1)).",
             lambda tokens, width: math.ceil(tokens / (width - 1)),
-            lambda tokens, width: tokens / (width - 1),
+            lambda tokens, width: (tokens - 1) // (width - 1) + 1,
         ),
         mistake(
-            "rounds down",
-            "Where the distance is no multiple of width − 1, one more layer is needed for the rest.",
+            "your code takes `tokens` as the distance",
+            "From the last token back to the first there are only tokens − 1 steps.",
+            lambda tokens, width: tokens / (width - 1),
+            lambda tokens, width: tokens // (width - 1),
+        ),
+        mistake(
+            "your code rounds down",
+            "If the distance is not a multiple of width − 1, you need one more layer for the rest. Round up.",
             lambda tokens, width: (tokens - 1) // (width - 1),
         ),
         mistake(
-            "does not round",
-            "There is no part of a layer: round up, with math.ceil or -(-a // b).",
+            "your code does not round",
+            "A fraction of a layer does not exist. Round up, with math.ceil or -(-a // b).",
             lambda tokens, width: (tokens - 1) / (width - 1),
         ),
         mistake(
-            "counts windows with gaps",
-            "The logarithm belongs to convolutions whose gaps grow from layer to layer. These windows have "
-            "no gaps.",
+            "your answer counts dilated convolutions",
+            "The logarithm holds if the gaps grow from layer to layer. These windows have no gaps, so "
+            "the reach grows by a constant per layer.",
             lambda tokens, width: math.ceil(math.log(tokens, width) - 1e-9),
         ),
         mistake(
-            "is one layer, as in attention",
-            "A convolution sees only its window; layers must be stacked until the windows reach back far "
-            "enough.",
+            "your answer is one layer, as in attention",
+            "Attention sees all tokens at once, but a convolution sees only its window. Stack layers "
+            "until the windows reach back to the first token.",
             lambda tokens, width: 1,
         ),
     ),
@@ -106,30 +115,32 @@ COST = Exercise(
     inputs=((),),
     mistakes=(
         mistake(
-            "leaves the projections out",
-            "2·n²·d = 6·n·d² holds at n = 3d. But the layer also multiplies each token by W_q, W_k, W_v and "
-            "W_o: 4·d² for each token.",
+            "your answer leaves out the projections",
+            "2·n²·d = 6·n·d² does give n = 3d. But the layer also multiplies each token by W_q, W_k, "
+            "W_v and W_o: add 4·d² per token.",
             value(192),
         ),
         mistake(
-            "forgets that each score is followed by an average",
-            "n²·d products go into the scores, and as many into the averages of the values: 2·n²·d.",
+            "your answer counts only the scores",
+            "The scores take n²·d multiplications, and the weighted averages of the values as many "
+            "again. Count 2·n²·d.",
             value(128),
         ),
         mistake(
-            "counts three projections instead of four",
-            "Queries, keys and values make three; the averages go through a fourth matrix. So 4·d² + 2·n·d = "
-            "6·d² for each token.",
+            "your answer counts three projections instead of four",
+            "Queries, keys and values need three matrices, and the output needs a fourth. Count 4·d² + "
+            "2·n·d = 6·d² per token.",
             value(96),
         ),
         mistake(
-            "compares with an RNN of two matrices",
-            "A GRU has three gates with two matrices each, so 6·d² products for a token.",
+            "your answer compares with an RNN of two matrices",
+            "A GRU has three sets of weights with two matrices each. Count 6·d² multiplications per "
+            "token.",
             value(-64), value(0),
         ),
         mistake(
-            "is the square of the width",
-            "Divide both sides by n and by d: 4·d + 2·n = 6·d.",
+            "your answer is the square of the width",
+            "Divide both sides by n and by d: 4·d + 2·n = 6·d. What remains has no squares.",
             value(64**2),
         ),
     ),

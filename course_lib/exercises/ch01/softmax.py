@@ -9,7 +9,7 @@ from torch import Tensor
 
 from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
 
-# The ways to write a softmax by hand: which maximum is taken off, and by which sum is divided.
+# Variants of a handwritten softmax: what it subtracts (SHIFTS) and what it divides by (SUMS).
 SHIFTS: dict[str, Callable[[Tensor], Tensor | float]] = {
     "none": lambda scores: 0.0,
     "row": lambda scores: scores.max(-1, keepdim=True).values,
@@ -54,54 +54,61 @@ SOFTMAX = Exercise(
     ),
     mistakes=(
         mistake(
-            "has no max-shift",
-            "In float32 exp(89) is already infinite, and inf/inf is NaN. Take the largest score of each row "
-            "off first: the weights stay the same, and no exponent is above 0.",
+            "your code does not subtract the maximum",
+            "In float32, exp(89) is already infinite, and inf/inf is NaN. Subtract the largest score "
+            "of each row first: the weights stay the same, and no exponent is above 0.",
             _softmax("none", "row"),
         ),
         mistake(
-            "takes one maximum for the whole table",
-            "A row far below that maximum becomes exp(−2000) = 0 throughout, and 0/0 is NaN. Each row needs "
-            "its own: scores.max(dim=-1, keepdim=True).values.",
+            "your code takes one maximum for the whole matrix",
+            "A row far below that maximum turns into exp(−2000) = 0 everywhere, and 0/0 is NaN. Each "
+            "row needs its own maximum: scores.max(dim=-1, keepdim=True).values.",
             _softmax("table", "row"),
         ),
         mistake(
-            "shifts by the mean instead of the maximum",
-            "Some exponents are still above 0, and scores far from their mean overflow.",
+            "your code subtracts the mean instead of the maximum",
+            "Some exponents are still above 0, so scores far above their mean overflow. Subtract the "
+            "largest score of each row.",
             _softmax("mean", "row"),
         ),
         mistake(
-            "works along the wrong axis",
-            "Each row belongs to one query and must sum to 1 over its last axis, dim=-1. Counted from the "
-            "front, the last axis changes its number as soon as a batch axis comes in.",
+            "your code works along the wrong axis",
+            "Each row belongs to one query and must sum to 1 over its last axis. Use dim=-1: counted "
+            "from the front, the last axis gets a new number as soon as there is a batch.",
             *_softmaxes("none, row, column", "column, axis 1"),
             lambda scores: scores.softmax(1),
         ),
         mistake(
-            "divides by the sum of the whole table",
-            "Then all rows together sum to 1, not each row. Sum over dim=-1 only.",
+            "your code divides by the sum of the whole matrix",
+            "Then the whole matrix sums to 1 instead of each row. Sum over dim=-1 only.",
             *_softmaxes("none, row, table", "table"),
         ),
         mistake(
-            "loses the summed axis",
-            "Without keepdim=True the sums (or maxima) of the rows lie along a row. With as many rows as "
-            "columns, each column then meets another row's sum; otherwise the shapes do not fit.",
+            "your code drops the summed axis",
+            "Without keepdim=True, the sums (or maxima) of the rows broadcast along the wrong axis. In "
+            "a square matrix, each column then meets the sum of another row; in others, the shapes do "
+            "not match.",
             *_softmaxes("none, row, table, no keepdim", "no keepdim"),
             _softmax("no keepdim", "row"),
         ),
         mistake(
-            "never divides by the sum",
-            "The exponentials are positive, but they do not sum to 1.",
+            "your code never divides by the sum",
+            "The exponentials are positive, but they do not sum to 1. Divide each row by its sum.",
             *_softmaxes("none, row, table", "none"),
         ),
         mistake(
-            "leaves the exponential out",
-            "Divided by their own sum, negative scores give negative weights, and a sum of 0 gives infinite "
-            "ones.",
+            "your code has no exponential",
+            "Without exp, negative scores give negative weights, and a sum of 0 gives infinite ones. "
+            "Exponentiate the scores before you divide.",
             lambda scores: scores / scores.sum(-1, keepdim=True),
         ),
     ),
 )
+
+
+def _with_floor(floor: float) -> Answer:
+    return lambda scores, temperature: (scores / max(temperature, floor)).softmax(-1)
+
 
 TEMPERATURE = Exercise(
     id="01.temperature",
@@ -112,43 +119,53 @@ TEMPERATURE = Exercise(
         (torch.tensor([1.0, 2.0, 3.0]), 4.0),
         (torch.tensor([[0.0, 1.0, 2.0], [2.0, 0.0, 0.5]]), 2.0),
         (torch.tensor([1.0, 2.0, 3.0]), 0.01),
+        (torch.tensor([0.0, 0.001]), 0.001),
     ),
     mistakes=(
         mistake(
-            "multiplies by the temperature",
-            "A high temperature must bring the scores closer together, so they are divided by it.",
+            "your code multiplies by the temperature",
+            "A high temperature must bring the scores closer together. Divide the scores by it.",
             lambda scores, temperature: (scores * temperature).softmax(-1),
         ),
         mistake(
-            "divides the weights instead of the scores",
-            "Divided after the softmax, the weights sum to 1/T, and their ratios do not change at all.",
+            "your code divides the weights instead of the scores",
+            "After the softmax, the division makes the weights sum to 1/T and leaves their ratios "
+            "unchanged. Divide the scores before the softmax.",
             lambda scores, temperature: scores.softmax(-1) / temperature,
         ),
         mistake(
-            "is the same at every temperature",
-            "Is the temperature used at all? A number added to all scores cancels: divide the scores by T.",
+            "your answer is the same at every temperature",
+            "Does your code use `temperature`? A number added to all scores cancels out, so divide the "
+            "scores by it.",
             lambda scores, temperature: scores.softmax(-1),
             lambda scores, temperature: _softmax("none", "row")(scores),
         ),
         mistake(
-            "divides by √T",
-            "The square root belongs to d, the width of the vectors. The temperature divides as it is.",
+            "your code replaces low temperatures by a higher one",
+            "A lower bound for the temperature, as in max(temperature, 0.1), flattens the weights below it. "
+            "Divide by the temperature itself: torch.softmax does not overflow.",
+            *(_with_floor(floor) for floor in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)),
+        ),
+        mistake(
+            "your code divides by √T",
+            "The square root belongs to the width d of the vectors. Divide by the temperature itself.",
             lambda scores, temperature: (scores / math.sqrt(temperature)).softmax(-1),
         ),
         mistake(
-            "raises the weights to 1/T without making them sum to 1",
-            "Weights to the power 1/T have the right ratios; divide them by their sum once more.",
+            "your code raises the weights to 1/T without normalizing",
+            "Weights to the power 1/T have the right ratios, but they no longer sum to 1. Divide them "
+            "by their sum.",
             lambda scores, temperature: scores.softmax(-1) ** (1 / temperature),
         ),
         mistake(
-            "works along the wrong axis",
-            "Each row must sum to 1 over its last axis: dim=-1, not dim=0.",
+            "your code works along the wrong axis",
+            "Each row must sum to 1 over its last axis. Use dim=-1, not dim=0.",
             lambda scores, temperature: (scores / temperature).softmax(0),
         ),
         mistake(
-            "has no max-shift",
-            "A small temperature makes large exponents: 3/0.01 = 300, and exp(300) is infinite in float32. "
-            "Take the largest score off after dividing, or use torch.softmax.",
+            "your code does not subtract the maximum",
+            "A low temperature makes large exponents: 3/0.01 = 300, and exp(300) is infinite in "
+            "float32. Subtract the largest score after dividing, or use torch.softmax.",
             lambda scores, temperature: _softmax("none", "row")(scores / temperature),
         ),
     ),

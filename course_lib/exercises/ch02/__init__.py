@@ -4,4 +4,4 @@ from course_lib.exercises.ch02.leaks import DEPENDS, MASKED_SOFTMAX
 from course_lib.exercises.ch02.masks import BOTH, VALID_LENS
 from course_lib.exercises.ch02.scores import ADDITIVE, BMM
 
-EXERCISES = (BMM, ADDITIVE, VALID_LENS, BOTH, MASKED_SOFTMAX, DEPENDS)
+EXERCISES = (BMM, BOTH, MASKED_SOFTMAX, DEPENDS, VALID_LENS, ADDITIVE)

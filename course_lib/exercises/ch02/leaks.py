@@ -1,13 +1,13 @@
-"""The softmax under a mask, and the test that finds leaks."""
+"""Masked softmax, and a gradient test that finds leaks."""
 
 import math
 
 import torch
 from torch import Tensor
 
-from course_lib.attention import attention
 from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
-from course_lib.masks import causal_mask, masked_softmax
+from course_lib.layers.attention import attention
+from course_lib.layers.masks import causal_mask, masked_softmax
 
 
 def _filled(fill: float) -> Answer:
@@ -15,7 +15,7 @@ def _filled(fill: float) -> Answer:
 
 
 def _along(dim: int) -> tuple[Answer, ...]:
-    """Softmax along another axis, with NaN or with zeros where nothing is open."""
+    """Softmax along another axis, with NaN or with zeros if no key is visible."""
 
     def plain(scores: Tensor, mask: Tensor) -> Tensor:
         return scores.masked_fill(~mask, -math.inf).softmax(dim)
@@ -46,53 +46,54 @@ MASKED_SOFTMAX = Exercise(
     ),
     mistakes=(
         mistake(
-            "gives NaN where a query may look nowhere",
-            "exp(−∞) is 0 for each key, and the row becomes 0/0. Fill such rows with 0 afterwards: they are "
-            "those where mask.any(dim=-1, keepdim=True) is False.",
+            "your code gives NaN for a query with no visible keys",
+            "Each exp(−∞) is 0, so the row becomes 0/0. Set such rows to 0 afterwards: those where "
+            "mask.any(dim=-1, keepdim=True) is False.",
             _filled(-math.inf),
         ),
         mistake(
-            "gives weight to hidden keys where a query may look nowhere",
-            "Only differences between scores count: where all are low, low is good enough. No finite number "
-            "says no. Fill such rows with 0 afterwards.",
+            "your code gives masked keys weight if a query has no visible keys",
+            "Softmax depends only on score differences, so no finite fill value works if the whole row "
+            "has it. Set such rows to 0 afterwards.",
             *(_filled(fill) for fill in (-1e4, -1e6, -1e9, -1e20, torch.finfo(torch.float32).min)),
             *(lambda scores, mask, f=f: (scores - f * ~mask).softmax(-1) for f in (1e4, 1e6, 1e9, 1e20)),
         ),
         mistake(
-            "hides keys after the softmax",
-            "The hidden scores still stand in the denominator: the rows do not sum to 1, and what is missing "
-            "tells how high the hidden scores are.",
+            "your code masks after the softmax",
+            "The masked scores are still in the denominator, so the rows do not sum to 1, and the "
+            "missing mass leaks how high those scores are. Set masked scores to −∞ before the softmax.",
             _after,
         ),
         mistake(
-            "hides keys after the softmax and divides by what is left",
-            "On paper this is right. But where a hidden score is far above the others, all that is left has "
-            "been rounded to 0 already.",
+            "your code masks after the softmax and renormalizes",
+            "On paper this is correct. But if a masked score is far above the others, every remaining "
+            "weight has already been rounded to 0. Set masked scores to −∞ before the softmax.",
             _after_and_divided(0.0),
             _after_and_divided(1e-9),
             lambda scores, mask: _after_and_divided(0.0)(scores, mask).nan_to_num(0.0),
         ),
         mistake(
-            "sets hidden scores to 0",
-            "A score of 0 is a score like any other, and exp(0) = 1. Only −∞ becomes a weight of 0.",
+            "your code sets masked scores to 0",
+            "0 is a score like any other: exp(0) = 1. Only −∞ gives a weight of 0.",
             _filled(0.0),
         ),
         mistake(
-            "hides what may be seen",
-            "True stands where a query may look; masked_fill fills where its mask is True: hand it ~mask.",
+            "your code masks the visible keys",
+            "`mask` is True where a query may attend, but masked_fill fills where its mask is True. "
+            "Pass it ~mask.",
             lambda scores, mask: masked_softmax(scores, ~mask),
             lambda scores, mask: scores.masked_fill(mask, -math.inf).softmax(-1),
         ),
         mistake(
-            "multiplies the mask by infinity",
-            "0 · ∞ is NaN, so the open places are spoilt. masked_fill and torch.where put −∞ in its places "
-            "and leave the others alone.",
+            "your code multiplies the mask by infinity",
+            "0 · ∞ is NaN, which ruins the visible positions. Use masked_fill or torch.where, which "
+            "leave them alone.",
             lambda scores, mask: (scores + ~mask * -math.inf).softmax(-1),
             lambda scores, mask: (scores + ~mask * -math.inf).softmax(-1).nan_to_num(0.0),
         ),
         mistake(
-            "takes the softmax along the wrong axis",
-            "Each query shares out a weight of 1 among its keys, the last axis.",
+            "your code takes the softmax along the wrong axis",
+            "The weights of each query must sum to 1 over its keys, the last axis. Use dim=-1.",
             *_along(-2),
             *_along(0),
             *_along(1),
@@ -102,14 +103,14 @@ MASKED_SOFTMAX = Exercise(
 
 
 class Causal:
-    """Self-attention that sees no future."""
+    """Causal self-attention."""
 
     def __call__(self, x: Tensor) -> Tensor:
         return attention(x, x, x, causal_mask(len(x)))[0]
 
 
 class MaskedAfterSoftmax:
-    """Self-attention whose weights are set to 0 too late."""
+    """Self-attention that is masked after the softmax, too late."""
 
     def __call__(self, x: Tensor) -> Tensor:
         return attention(x, x, x)[1].masked_fill(~causal_mask(len(x)), 0.0) @ x
@@ -123,14 +124,14 @@ class EachAlone:
 
 
 class NextOnly:
-    """Each token gets the first number of the next one; the last token gets its own."""
+    """Layer whose output is the first feature of the next token; the last token keeps its own."""
 
     def __call__(self, x: Tensor) -> Tensor:
         return torch.cat([x[1:, :1], x[-1:, :1]])
 
 
 class BothSides:
-    """Each token keeps its first number; its second mixes a difference in the token before with the next."""
+    """Layer whose second output feature mixes the difference in the previous token with the next one."""
 
     def __call__(self, x: Tensor) -> Tensor:
         before = torch.cat([torch.zeros_like(x[:1]), x[:-1]])
@@ -138,14 +139,49 @@ class BothSides:
         return torch.stack([x[:, 0], before[:, 0] - before[:, 1] + after[:, 0]], dim=-1)
 
 
-def _gradients(layer: Answer, x: Tensor) -> Tensor:
-    """Of each output row with respect to all numbers of x: (rows, tokens, d)."""
+class MiddleOfNext:
+    """Layer whose output adds to each token only the middle feature of the next one."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        after = torch.cat([x[1:], torch.zeros_like(x[:1])])
+        return torch.stack([x[:, 0], after[:, 1], x[:, 2]], dim=-1)
+
+
+class Opposites:
+    """Layer with two output features that mix in the next token and always sum to 0."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        mixed = x[:, 0] + torch.cat([x[1:, 1], x[:1, 1] * 0])
+        return torch.stack([mixed, -mixed], dim=-1)
+
+
+def _probed(row: Tensor) -> Tensor:
+    """Sum of the features of an output, each with a random weight, the same for every row."""
+    return row @ normal(len(row))
+
+
+def _gradients(layer: Answer, x: Tensor, reduced: Answer = _probed) -> Tensor:
+    """Gradients of each output row, reduced to a number, with respect to x: (rows, tokens, d)."""
     x = x.detach().requires_grad_()
-    return torch.stack([torch.autograd.grad(row.sum(), x, retain_graph=True)[0] for row in layer(x)])
+    return torch.stack([torch.autograd.grad(reduced(row), x, retain_graph=True)[0] for row in layer(x)])
 
 
-def _table(layer: Answer, x: Tensor) -> Tensor:
-    return (_gradients(layer, x) != 0).any(dim=-1)
+def _table(layer: Answer, x: Tensor, reduced: Answer = _probed) -> Tensor:
+    return (_gradients(layer, x, reduced) != 0).any(dim=-1)
+
+
+def _both(table: Answer) -> tuple[Answer, ...]:
+    """Answers that make this table from the gradients of a probe, and from those of a plain sum."""
+    return (
+        lambda layer, x: table(_gradients(layer, x)),
+        lambda layer, x: table(_gradients(layer, x, torch.sum)),
+    )
+
+
+def _after_change(layer: Answer, x: Tensor, change: Tensor) -> Tensor:
+    """Table from adding `change` to one token at a time, without gradients."""
+    steps = torch.eye(len(x))[..., None] * change  # (changed token, tokens, d)
+    return torch.stack([(layer(x + step) != layer(x)).any(dim=-1) for step in steps], dim=1)
 
 
 DEPENDS = Exercise(
@@ -155,52 +191,76 @@ DEPENDS = Exercise(
         (EachAlone(), normal(2, 1)),
         (Causal(), normal(3, 3)),
         (NextOnly(), normal(4, 3)),
+        (MiddleOfNext(), normal(3, 3)),
         (BothSides(), normal(3, 2)),
         (MaskedAfterSoftmax(), normal(4, 5)),
+        (Opposites(), normal(3, 2)),
     ),
     mistakes=(
         mistake(
-            "adds all rows up before the gradient",
-            "The gradient of layer(x).sum() is one for all outputs together. Each row of the table needs the "
-            "gradient of its own output, layer(x)[i].sum().",
-            lambda layer, x: (_gradients(layer, x).sum(0) != 0).any(-1).expand(len(x), -1).clone(),
+            "your code takes the gradient of a plain sum over the features of an output",
+            "If the features of an output always add up to the same number, the gradient of their sum is 0. "
+            "Give each feature its own weight: (layer(x)[i] * probe).sum().",
+            lambda layer, x: _table(layer, x, torch.sum),
         ),
         mistake(
-            "lets gradients pile up from one row to the next",
+            "your code sums all rows before taking the gradient",
+            "The gradient of layer(x).sum() mixes all outputs. Each row of the table needs the "
+            "gradient of its own output, (layer(x)[i] * probe).sum().",
+            *_both(lambda gradients: (gradients.sum(0) != 0).any(-1).expand(len(gradients), -1).clone()),
+        ),
+        mistake(
+            "your code accumulates gradients from row to row",
             "backward() adds to x.grad. Set x.grad to None before each row, or use torch.autograd.grad.",
-            lambda layer, x: (_gradients(layer, x).cumsum(0) != 0).any(-1),
+            *_both(lambda gradients: (gradients.cumsum(0) != 0).any(-1)),
         ),
         mistake(
-            "has outputs and inputs swapped",
-            "Row i tells what output i depends on; column j belongs to token j of the input.",
-            lambda layer, x: _table(layer, x).T,
+            "your code swaps outputs and inputs",
+            "Row i tells which inputs output i depends on. Column j belongs to input token j.",
+            *_both(lambda gradients: (gradients != 0).any(-1).T),
         ),
         mistake(
-            "counts positive gradients only",
-            "A negative derivative is a dependence, too: != 0, not > 0.",
-            lambda layer, x: (_gradients(layer, x) > 0).any(-1),
-            lambda layer, x: _gradients(layer, x).sum(-1) > 0,
+            "your code counts only positive gradients",
+            "A negative derivative is a dependence too. Compare with != 0, not > 0.",
+            *_both(lambda gradients: (gradients > 0).any(-1)),
+            *_both(lambda gradients: gradients.sum(-1) > 0),
         ),
         mistake(
-            "asks about the first number of an output alone",
-            "An output has several numbers, and each may depend on other tokens: layer(x)[i].sum(), not "
-            "layer(x)[i, 0].",
+            "your code checks only the first feature of each output",
+            "An output has several features, and any of them may depend on other tokens. Use "
+            "(layer(x)[i] * probe).sum(), not layer(x)[i, 0].",
             lambda layer, x: _table(lambda y: layer(y)[:, :1], x),
         ),
         mistake(
-            "adds the derivatives of a token up",
-            "Derivatives of both signs cancel in a sum: (gradient != 0).any(dim=-1).",
-            lambda layer, x: _gradients(layer, x).sum(-1) != 0,
+            "your code checks only the last feature of each output",
+            "An output has several features, and any of them may depend on other tokens. Use "
+            "(layer(x)[i] * probe).sum(), not layer(x)[i, -1].",
+            lambda layer, x: _table(lambda y: layer(y)[:, -1:], x),
         ),
         mistake(
-            "asks for all numbers of a token instead of any",
-            "One number of token j that matters is enough for a leak: any(dim=-1), not all(dim=-1).",
-            lambda layer, x: (_gradients(layer, x) != 0).all(-1),
+            "your code looks at only one feature of each token",
+            "A token can leak through any of its features. Use (gradient != 0).any(dim=-1), which looks at "
+            "all of them.",
+            *_both(lambda gradients: gradients[..., 0] != 0),
+            *_both(lambda gradients: gradients[..., -1] != 0),
+            lambda layer, x: _after_change(layer, x, torch.eye(x.shape[-1])[0]),
         ),
         mistake(
-            "goes along the tokens instead of along the numbers of a token",
-            "The gradient has the shape of x, (tokens, d). Gather along d, the last axis.",
-            lambda layer, x: (_gradients(layer, x) != 0).any(-2),
+            "your code lets derivatives of opposite sign cancel",
+            "They cancel in a sum over the features of a token, and also if you change all its features by "
+            "the same amount. Look at each feature: (gradient != 0).any(dim=-1).",
+            *_both(lambda gradients: gradients.sum(-1) != 0),
+            lambda layer, x: _after_change(layer, x, torch.ones(x.shape[-1])),
+        ),
+        mistake(
+            "your code requires all features of a token instead of any",
+            "One feature of token j that matters is enough for a leak. Use any(dim=-1), not all(dim=-1).",
+            *_both(lambda gradients: (gradients != 0).all(-1)),
+        ),
+        mistake(
+            "your code reduces over the tokens instead of the features",
+            "The gradient has the shape of x, (tokens, d). Reduce over d, the last axis.",
+            *_both(lambda gradients: (gradients != 0).any(-2)),
         ),
     ),
 )

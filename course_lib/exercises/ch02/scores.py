@@ -1,4 +1,6 @@
-"""Batched products and additive scores."""
+"""Batched matrix products and additive attention scores."""
+
+import math
 
 import torch
 from torch import Tensor
@@ -10,9 +12,12 @@ def _einsum(equation: str) -> Answer:
     return lambda q, k: torch.einsum(equation, q, k)
 
 
+_dot_products = _einsum("nqd,nkd->nqk")
+
+
 BMM = Exercise(
     id="02.bmm",
-    reference=_einsum("nqd,nkd->nqk"),
+    reference=lambda q, k: _dot_products(q, k),
     inputs=(
         (torch.tensor([[[1.0, 2.0]]]), torch.tensor([[[3.0, 4.0]]])),
         (torch.arange(8.0).reshape(2, 2, 2), torch.arange(9.0, 1.0, -1.0).reshape(2, 2, 2)),
@@ -21,62 +26,81 @@ BMM = Exercise(
     ),
     mistakes=(
         mistake(
-            "multiplies the keys as they lie, without turning them",
-            "Query and key share their width d, the last axis of both: those two axes belong together. With "
-            "as many keys as numbers in a vector, the wrong pair of axes runs, too.",
+            "your code multiplies the keys without transposing them",
+            "q and k share the width d, the last axis of both, and the product must sum over it. If "
+            "there are as many keys as features, the wrong pair of axes runs without an error.",
             _einsum("nqd,ndk->nqk"),
             lambda q, k: q @ k,
         ),
         mistake(
-            "reshapes the keys where it should turn them",
-            "reshape and view keep the numbers in their order and only cut them into other rows: parts of "
-            "different keys then stand in one column. k.transpose(-2, -1) turns rows into columns.",
+            "your code reshapes the keys instead of transposing them",
+            "reshape and view keep the numbers in memory order, so each column mixes parts of "
+            "different keys. Use k.transpose(-2, -1).",
             lambda q, k: q @ k.reshape(k.shape[0], k.shape[2], k.shape[1]),
         ),
         mistake(
-            "adds the batch up",
-            "A letter that is missing on the right of the arrow is summed over. Without n, the scores of all "
-            "sentences come to one table.",
+            "your code sums over the batch",
+            "einsum sums over every letter missing on the right of the arrow. Without n, the scores of "
+            "all sentences end up in one matrix.",
             _einsum("nqd,nkd->qk"),
         ),
         mistake(
-            "pairs each sentence with every other",
-            "Two different letters for the batch make a table of all pairs of sentences. The same letter n "
-            "in both keeps to the same sentence.",
+            "your code pairs each sentence with every other",
+            "Two different letters for the batch form all pairs of sentences. Use the same letter n in both.",
             _einsum("nqd,mkd->nmqk"),
             _einsum("nqd,mkd->nqk"),
         ),
         mistake(
-            "swaps queries and keys",
-            "The rows of the result belong to the queries: q before k on the right of the arrow.",
+            "your code swaps queries and keys",
+            "The rows of the result belong to the queries. Put q before k on the right of the arrow.",
             _einsum("nqd,nkd->nkq"),
         ),
         mistake(
-            "multiplies number by number",
-            "q * k needs as many queries as keys and adds nothing up: it is no dot product. The letter d, "
-            "missing on the right of the arrow, is what is summed over.",
+            "your code multiplies elementwise",
+            "q * k needs as many queries as keys and sums nothing, so it is not a dot product. Sum "
+            "over d: leave that letter out on the right of the arrow.",
             lambda q, k: q * k,
             _einsum("nqd,nqd->nqd"),
         ),
         mistake(
-            "pairs each query with the key of the same number only",
-            "The same letter for queries and keys takes the diagonal of the table. They need two letters.",
+            "your code pairs each query only with the key of the same index",
+            "The same letter for queries and keys takes the diagonal of the score matrix. Use two "
+            "different letters.",
             _einsum("nqd,nqd->nq"),
             lambda q, k: (q * k).sum(-1),
+        ),
+        mistake(
+            "your code reverses all axes of the keys",
+            "k.T does that to a tensor with three axes, and then the sentences are no longer the first one. "
+            "Swap only the last two axes: k.transpose(-2, -1), or k.mT.",
+            lambda q, k: q @ k.permute(2, 1, 0),
+        ),
+        mistake(
+            "your code scales the scores",
+            "This exercise asks for the plain dot products. Attention divides them by √d afterwards; leave "
+            "that out here.",
+            lambda q, k: _dot_products(q, k) / math.sqrt(q.shape[-1]),
+            lambda q, k: _dot_products(q, k) / q.shape[-1],
+        ),
+        mistake(
+            "your code already applies the softmax",
+            "This exercise asks for the scores. The softmax comes later, after the mask.",
+            lambda q, k: _dot_products(q, k).softmax(-1),
+            lambda q, k: (_dot_products(q, k) / math.sqrt(q.shape[-1])).softmax(-1),
         ),
     ),
 )
 
 
-def _pairs(q: Tensor, k: Tensor) -> Tensor:
+def _pairwise_sums(q: Tensor, k: Tensor) -> Tensor:
     return q[..., :, None, :] + k[..., None, :, :]
 
 
 def _additive(q: Tensor, k: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
-    return torch.tanh(_pairs(q @ w_q.T, k @ w_k.T)) @ w_v
+    return torch.tanh(_pairwise_sums(q @ w_q.T, k @ w_k.T)) @ w_v
 
 
-def _products(q: Tensor, k: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
+def _pairwise_products(q: Tensor, k: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
     return torch.tanh((q @ w_q.T)[..., :, None, :] * (k @ w_k.T)[..., None, :, :]) @ w_v
 
 
@@ -102,49 +126,49 @@ ADDITIVE = Exercise(
     ),
     mistakes=(
         mistake(
-            "leaves the tanh out",
-            "Without it the score is a number for the query plus a number for the key. The first one is the "
-            "same for all keys, so softmax drops it: every query gets the same weights.",
-            lambda q, k, w_q, w_k, w_v: _pairs(q @ w_q.T, k @ w_k.T) @ w_v,
+            "your code leaves out the tanh",
+            "Without it, the score is a number for the query plus a number for the key. The first is "
+            "the same for all keys, so softmax cancels it, and every query gets the same weights.",
+            lambda q, k, w_q, w_k, w_v: _pairwise_sums(q @ w_q.T, k @ w_k.T) @ w_v,
         ),
         mistake(
-            "takes the tanh last",
-            "Inside it then stands a number for the query plus a number for the key. tanh only ever rises, "
-            "so all queries put the keys in the same order.",
-            lambda q, k, w_q, w_k, w_v: torch.tanh(_pairs(q @ w_q.T, k @ w_k.T) @ w_v),
+            "your code applies tanh last",
+            "Its input is then a number for the query plus a number for the key. tanh is monotonic, so "
+            "all queries rank the keys in the same order. Apply tanh before w_v.",
+            lambda q, k, w_q, w_k, w_v: torch.tanh(_pairwise_sums(q @ w_q.T, k @ w_k.T) @ w_v),
         ),
         mistake(
-            "bends query and key apart, before they are added",
-            "Then the score is again a number for the query plus a number for the key, and softmax drops the "
-            "first. Add, and then take tanh.",
-            lambda q, k, w_q, w_k, w_v: _pairs(torch.tanh(q @ w_q.T), torch.tanh(k @ w_k.T)) @ w_v,
+            "your code applies tanh to query and key separately",
+            "Then the score is again a number for the query plus a number for the key, and softmax "
+            "cancels the first. Add, and then apply tanh.",
+            lambda q, k, w_q, w_k, w_v: _pairwise_sums(torch.tanh(q @ w_q.T), torch.tanh(k @ w_k.T)) @ w_v,
         ),
         mistake(
-            "adds query i to key i only",
-            "Every query meets every key: give the queries an axis for the keys and the keys one for the "
-            "queries, q[..., :, None, :] + k[..., None, :, :].",
+            "your code adds query i only to key i",
+            "Every query must meet every key. Give each its own axis: q[..., :, None, :] + k[..., "
+            "None, :, :].",
             lambda q, k, w_q, w_k, w_v: torch.tanh(q @ w_q.T + k @ w_k.T) @ w_v,
         ),
         mistake(
-            "swaps queries and keys",
-            "The rows must belong to the queries, the columns to the keys: the new axis of the queries comes "
-            "after theirs, the new axis of the keys before theirs.",
+            "your code swaps queries and keys",
+            "Rows must belong to the queries and columns to the keys. Insert the new axis after that "
+            "of the queries and before that of the keys.",
             lambda *given: _additive(*given).transpose(-2, -1),
         ),
         mistake(
-            "uses the matrices the wrong way round",
-            "A Linear layer keeps its weights with one row for each output, (d_hidden, d): so q @ w_q.T.",
-            lambda q, k, w_q, w_k, w_v: torch.tanh(_pairs(q @ w_q, k @ w_k)) @ w_v,
+            "your code uses the transposed matrices",
+            "Like nn.Linear, w_q has one row per output: its shape is (d_hidden, d). Compute q @ w_q.T.",
+            lambda q, k, w_q, w_k, w_v: torch.tanh(_pairwise_sums(q @ w_q, k @ w_k)) @ w_v,
         ),
         mistake(
-            "multiplies where it should add",
-            "A product of query and key belongs to the other scoring function. Here they are added; the tanh "
-            "makes the score more than a sum.",
-            _products,
+            "your code multiplies query and key instead of adding",
+            "The product belongs to dot-product attention. In additive attention, add the two "
+            "projections; the tanh makes the score more than a sum.",
+            _pairwise_products,
         ),
         mistake(
-            "takes the softmax already",
-            "Asked are the scores. Softmax comes after the mask.",
+            "your code already applies the softmax",
+            "The exercise asks for the scores. The softmax comes later, after the mask.",
             lambda *given: _additive(*given).softmax(-1),
         ),
     ),

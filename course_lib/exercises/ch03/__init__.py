@@ -1,7 +1,8 @@
 """Exercises of 03_multi_head_attention."""
 
-from course_lib.exercises.ch03.counting import PARAMETERS, PREVIOUS_HEAD
 from course_lib.exercises.ch03.looking import CROSS, HEADS
-from course_lib.exercises.ch03.splitting import MERGE, SPLIT
+from course_lib.exercises.ch03.one_head import HEAD, LOOPHOLE
+from course_lib.exercises.ch03.patterns import PREVIOUS_HEAD
+from course_lib.exercises.ch03.training import TRAIN
 
-EXERCISES = (SPLIT, MERGE, HEADS, CROSS, PARAMETERS, PREVIOUS_HEAD)
+EXERCISES = (HEAD, HEADS, CROSS, TRAIN, PREVIOUS_HEAD, LOOPHOLE)

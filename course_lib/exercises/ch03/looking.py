@@ -1,4 +1,4 @@
-"""Attention with several heads, and attention between two sequences."""
+"""Multi-head attention and cross-attention."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,7 @@ def _split(x: Tensor, heads: int) -> Tensor:
     return x.unflatten(-1, (heads, -1)).transpose(1, 2)
 
 
-def _scramble(x: Tensor, heads: int) -> Tensor:
+def _split_by_reshape(x: Tensor, heads: int) -> Tensor:
     return x.reshape(x.shape[0], heads, x.shape[1], -1)
 
 
@@ -38,7 +38,7 @@ def _heads(
     return attend
 
 
-def _still_apart(x: Tensor) -> Tensor:
+def _merge_without_swap(x: Tensor) -> Tensor:
     return x.reshape(x.shape[0], x.shape[2], -1)
 
 
@@ -52,55 +52,55 @@ HEADS = Exercise(
     ),
     mistakes=(
         mistake(
-            "divides by √d_model instead of √d_head",
-            "The dot products of a head have d_head terms, so that is their variance. Divided by more, the "
-            "weights become too even.",
+            "your code divides by √d_model instead of √d_head",
+            "A head's dot products have d_head terms, so their variance is d_head. Dividing by more "
+            "makes the weights too uniform.",
             _heads(width=lambda d_model, heads: d_model),
         ),
         mistake(
-            "does not scale",
-            "The dot products of a head have d_head terms: divide them by √d_head, as in chapter 1.",
+            "your code does not scale",
+            "A head's dot products have d_head terms. Divide them by √d_head, as in chapter 1.",
             _heads(width=lambda d_model, heads: 1),
         ),
         mistake(
-            "has one table of weights for all heads",
-            "Attention comes after the split: every head has its own scores and its own softmax. Computed "
-            "with the whole vectors, there is only one head, however the result is cut afterwards.",
+            "your code has one attention pattern for all heads",
+            "Scores computed from the whole vectors make a single head, however you cut the result "
+            "afterwards. Split first, so that each head has its own scores and softmax.",
             lambda q, k, v, heads: _attend(q, k, v, q.shape[-1]),
             lambda q, k, v, heads: _attend(q, k, v, q.shape[-1] // heads),
         ),
         mistake(
-            "scrambles tokens and heads when it splits",
-            "view and reshape alone keep the order of the memory. Split the last axis, then swap: "
+            "your code scrambles tokens and heads when it splits",
+            "view and reshape alone keep the memory order. Split the last axis, then swap: "
             "x.unflatten(-1, (heads, -1)).transpose(1, 2).",
-            _heads(split=_scramble),
-            _heads(split=_scramble, merge=_still_apart),
+            _heads(split=_split_by_reshape),
+            _heads(split=_split_by_reshape, merge=_merge_without_swap),
         ),
         mistake(
-            "scrambles tokens and heads when it merges",
-            "Before the heads are put side by side, the tokens must stand before them: "
-            "transpose(1, 2).flatten(-2).",
-            _heads(merge=_still_apart),
+            "your code scrambles tokens and heads when it merges",
+            "The token axis must come before the heads when you concatenate them. Use transpose(1, "
+            "2).flatten(-2).",
+            _heads(merge=_merge_without_swap),
         ),
         mistake(
-            "takes the softmax over the queries",
-            "Each query shares out a weight of 1 among the keys, the last axis of the scores: dim=-1.",
+            "your code takes the softmax over the queries",
+            "The weights of each query must sum to 1 over the keys, the last axis of the scores. Use dim=-1.",
             _heads(dim=-2),
         ),
         mistake(
-            "takes the softmax over the heads",
-            "The heads do not compete: each has its own weights, and softmax runs along the keys, dim=-1.",
+            "your code takes the softmax over the heads",
+            "The heads do not compete: each has its own weights. Take the softmax over the keys, dim=-1.",
             _heads(dim=1),
         ),
         mistake(
-            "lets the heads look at each other instead of the tokens",
-            "Without the swap, the last two axes are heads and d_head, and the matrix product runs over the "
-            "heads of one token. Put the heads before the tokens: transpose(1, 2).",
+            "your code lets heads attend to heads, not tokens to tokens",
+            "Without the swap, the last two axes are heads and d_head, so the matrix product mixes the "
+            "heads of one token. Move the heads before the tokens: transpose(1, 2).",
             _heads(split=lambda x, heads: x.unflatten(-1, (heads, -1)), merge=lambda x: x.flatten(-2)),
         ),
         mistake(
-            "leaves the heads apart",
-            "The result is to have the shape of q again: merge the heads.",
+            "your code does not merge the heads",
+            "The result must have the shape of q. Concatenate the heads along the last axis.",
             _heads(merge=lambda x: x),
             _heads(merge=lambda x: x.transpose(1, 2)),
         ),
@@ -111,7 +111,7 @@ Roles = tuple[int, int, int]
 
 
 def _cross(roles: Roles, scaled: bool = True, dim: int = -1) -> Answer:
-    """Cross-attention where query, key and value come from sequence 0 (the target) or 1 (the source)."""
+    """Cross-attention whose query, key and value come from sequence 0 (target) or 1 (source)."""
 
     def cross(target: Tensor, source: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
         pair = (target, source)
@@ -132,53 +132,58 @@ CROSS = Exercise(
     inputs=(_sequences(3, 3, 0), _sequences(2, 5, 10), _sequences(4, 3, 20)),
     mistakes=(
         mistake(
-            "has the two sequences the wrong way round",
-            "The target asks, so the queries come from it, and the result has one vector for each target "
-            "token. Keys and values come from the source.",
+            "your code swaps the two sequences",
+            "The queries come from the target, so the result has one vector per target token. Keys and "
+            "values come from the source.",
             _cross((1, 0, 0)),
         ),
         mistake(
-            "follows equation (6) of Kak's slide 52",
-            "Queries from the source and keys from the target, but values from the source: with sequences of "
-            "different lengths the product does not even exist. Equation (5) has it right.",
+            "your code swaps the roles of queries and keys",
+            "With queries from the source, the weights have one row per source token, and for "
+            "sequences of different lengths the product with the values is not even defined. Take "
+            "queries from the target, and keys and values from the source.",
             _cross((1, 0, 1)),
         ),
         mistake(
-            "takes the values from the target",
-            "The weights say which source tokens to read, so what is read must be the source's values.",
+            "your code takes the values from the target",
+            "The weights tell which source tokens to read. Multiply them with the values of the source.",
             _cross((0, 1, 0)),
         ),
         mistake(
-            "takes the keys from the target",
-            "Then the target asks itself, and the weights have one column for each target token.",
+            "your code takes the keys from the target",
+            "Then the target attends to itself, with one column per target token. Take the keys from "
+            "the source.",
             _cross((0, 0, 1)),
         ),
         mistake(
-            "is self-attention",
-            "Only the queries come from the target; keys and values come from the source.",
+            "your code is self-attention",
+            "Only the queries come from the target. Keys and values come from the source.",
             _cross((0, 0, 0)),
             _cross((1, 1, 1)),
         ),
         mistake(
-            "does not scale",
-            "The dot products have as many terms as a query has numbers: divide them by the root of that.",
+            "your code does not scale",
+            "Each dot product has as many terms as a query has features. Divide by the square root of "
+            "that number.",
             _cross((0, 1, 1), scaled=False),
         ),
         mistake(
-            "scales by the width of the words instead of the queries",
-            "A score has as many terms as a *projected* query has numbers: the width of target @ w_q.",
+            "your code scales by the width of the inputs instead of the queries",
+            "Each dot product has as many terms as a *projected* query has features. Use the width of "
+            "target @ w_q.",
             lambda target, source, w_q, w_k, w_v: _attend(
                 target @ w_q, source @ w_k, source @ w_v, target.shape[-1]
             ),
         ),
         mistake(
-            "takes the softmax over the target tokens",
-            "Each target token shares out a weight of 1 among the source tokens, the last axis: dim=-1.",
+            "your code takes the softmax over the target tokens",
+            "The weights of each target token must sum to 1 over the source tokens, the last axis. Use "
+            "dim=-1.",
             _cross((0, 1, 1), dim=-2),
         ),
         mistake(
-            "gives the weighted sum back without the values' projection",
-            "The values are the source times w_v, not the source itself.",
+            "your code averages the source instead of the values",
+            "The values are the projected source, source @ w_v, not the source itself.",
             lambda target, source, w_q, w_k, w_v: (
                 torch.softmax((target @ w_q) @ (source @ w_k).transpose(-2, -1) / math.sqrt(6), -1) @ source
             ),

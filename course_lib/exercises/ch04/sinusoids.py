@@ -1,4 +1,4 @@
-"""The table of sines and cosines, its wavelengths, and the matrix that shifts a position."""
+"""Sinusoidal position encodings: the table, its wavelengths, and the rotation that shifts a position."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,7 @@ def _table(
     wave: tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]] = (torch.sin, torch.cos),
     interleaved: bool = True,
 ) -> Answer:
-    """A table of positions; `sine` and `cosine` give the exponent of the base for pair i and width d."""
+    """Sinusoidal table; `sine` and `cosine` give the exponent of the base for pair i and width d."""
 
     def table(tokens: int, d_model: int) -> Tensor:
         positions = torch.arange(first, first + tokens, dtype=torch.float64)[:, None]
@@ -40,48 +40,47 @@ SINUSOIDAL = Exercise(
     inputs=((2, 2), (3, 4), (7, 6)),
     mistakes=(
         mistake(
-            "has the exponent i instead of 2i",
-            "Pair i holds the features 2i and 2i+1, and its exponent is 2i/d_model. With i/d_model the "
-            "base is in effect 100, and the slow waves are missing.",
+            "your code uses the exponent i/d_model, or the base 100",
+            "Both give the same numbers, since 10000^(i/d_model) = 100^(2i/d_model), and both miss the long "
+            "wavelengths. The base is 10000, the exponent of pair i, features 2i and 2i+1, is 2i/d_model.",
             _table(lambda i, d: i / d),
         ),
         mistake(
-            "counts features instead of pairs, so that the exponent is twice too large",
-            "torch.arange(0, d_model, 2) already is 2i. Multiplied by 2 once more it needs the base 100, "
-            "as in Kak's lecture, not 10000.",
+            "your code doubles the exponent",
+            "torch.arange(0, d_model, 2) is already 2i, so do not multiply by 2 again. The exponent is "
+            "2i/d_model.",
             _table(lambda i, d: 4 * i / d),
         ),
         mistake(
-            "gives the cosine an exponent of its own",
-            "Sine and cosine of a pair share one angle, position / base^(2i/d_model). Otherwise they are "
-            "no point on a circle, and no rotation shifts them.",
+            "your code gives the cosine a different exponent",
+            "The sine and cosine of a pair share one angle, position / base^(2i/d_model). Otherwise "
+            "they are not a point on a circle, and no rotation shifts them.",
             _table(_paper, lambda i, d: (2 * i + 1) / d),
         ),
         mistake(
-            "swaps sine and cosine",
-            "The even features hold the sine, the odd ones the cosine: position 0 is 0, 1, 0, 1, and so on.",
+            "your code swaps sine and cosine",
+            "Even features hold the sine and odd features the cosine. Position 0 is 0, 1, 0, 1, and so on.",
             _table(_paper, wave=(torch.cos, torch.sin)),
         ),
         mistake(
-            "puts all sines first and all cosines after them",
-            "That is a useful order too, but another one: here sine and cosine of a pair stand side by "
-            "side. table[:, 0::2] and table[:, 1::2] pick every other column.",
+            "your code puts all sines before all cosines",
+            "That order works too, but here the sine and cosine of a pair are adjacent. Fill table[:, "
+            "0::2] and table[:, 1::2].",
             _table(_paper, interleaved=False),
         ),
         mistake(
-            "multiplies by the power of the base instead of dividing",
-            "The waves must become longer from pair to pair, so the position is divided by "
-            "base^(2i/d_model).",
+            "your code multiplies by the power of the base instead of dividing",
+            "The wavelengths must grow from pair to pair. Divide the position by base^(2i/d_model).",
             _table(lambda i, d: -2 * i / d),
         ),
         mistake(
-            "begins at position 1",
-            "Positions count from 0: the first row is 0, 1, 0, 1, and so on.",
+            "your code begins at position 1",
+            "Positions count from 0. The first row is 0, 1, 0, 1, and so on.",
             _table(_paper, first=1),
         ),
         mistake(
-            "gives all pairs the same wavelength",
-            "The exponent must grow with the pair, from 0 to almost 1.",
+            "your code gives all pairs the same wavelength",
+            "The exponent must grow with the pair, from 0 to almost 1. Use 2i/d_model.",
             _table(lambda i, d: 0.0),
         ),
     ),
@@ -94,39 +93,39 @@ WAVELENGTH = Exercise(
     inputs=((),),
     mistakes=(
         mistake(
-            "leaves out 2π",
-            "sin(position / 10) is back where it was when position / 10 has grown by 2π.",
+            "your answer leaves out 2π",
+            "sin(position / 10) repeats when position / 10 has grown by 2π. Solve for the position.",
             value(10),
         ),
         mistake(
-            "is the frequency, not the wavelength",
-            "The angle grows by 1/10 from position to position. How many positions does a whole turn take?",
+            "your answer is the frequency, not the wavelength",
+            "The angle grows by 1/10 per position. How many positions make a full turn?",
             value(0.1),
             value(1 / (20 * math.pi)),
         ),
         mistake(
-            "has the exponent i instead of 2i",
-            "Pair 16 holds the features 32 and 33: the exponent is 32/128, not 16/128.",
+            "your answer uses the exponent i/d_model instead of 2i/d_model",
+            "Pair 16 holds the features 32 and 33. The exponent is 2 · 16/128 = 32/128, not 16/128.",
             value(2 * math.pi * 10000 ** (16 / 128)),
             value(10000 ** (16 / 128)),
         ),
         mistake(
-            "has an exponent that is twice too large",
-            "The exponent is 2i/d_model = 32/128. The number of pairs is 64, but the formula divides by "
-            "d_model.",
+            "your answer takes i = 32, or divides by the 64 pairs instead of d_model",
+            "Both make the exponent 1/2, twice too large. Features 32 and 33 are pair i = 16, with "
+            "the exponent 2i/d_model = 32/128.",
             value(2 * math.pi * 10000 ** (32 / 64)),
             value(10000 ** (32 / 64)),
         ),
         mistake(
-            "is the longest possible wavelength",
-            "2π·10000 is what the last pair comes close to. Pair 16 of 64 is a quarter of the way there, "
-            "on a logarithmic scale.",
+            "your answer is the longest possible wavelength",
+            "2π·10000 is the limit that the last pair approaches. Pair 16 of 64 is a quarter of the "
+            "way there, on a logarithmic scale.",
             value(2 * math.pi * 10000),
         ),
         mistake(
-            "goes a quarter of the way on a linear scale",
-            "Each pair's wavelength is the same multiple of the one before, so a quarter of the way is "
-            "the fourth root of 10000.",
+            "your answer goes a quarter of the way on a linear scale",
+            "Each wavelength is a constant multiple of the previous one. A quarter of the way is "
+            "therefore the fourth root of 10000.",
             value(2 * math.pi * 2500),
             value(2500),
         ),
@@ -135,7 +134,7 @@ WAVELENGTH = Exercise(
 )
 
 
-def _turn(sign: int, angle: Callable[[float, int], float] = lambda frequency, k: frequency * k) -> Answer:
+def _rotation(sign: int, angle: Callable[[float, int], float] = lambda frequency, k: frequency * k) -> Answer:
     def matrix(frequency: float, k: int) -> Tensor:
         sin, cos = math.sin(angle(frequency, k)), math.cos(angle(frequency, k))
         return torch.tensor([[cos, sign * sin], [-sign * sin, cos]])
@@ -143,49 +142,50 @@ def _turn(sign: int, angle: Callable[[float, int], float] = lambda frequency, k:
     return matrix
 
 
-def _mirror(frequency: float, k: int) -> Tensor:
+def _equal_signs(frequency: float, k: int) -> Tensor:
     sin, cos = math.sin(frequency * k), math.cos(frequency * k)
     return torch.tensor([[cos, sin], [sin, cos]])
 
 
 SHIFT = Exercise(
     id="04.shift",
-    reference=_turn(1),
+    reference=_rotation(1),
     inputs=((1.0, 1), (0.1, 3), (0.25, -2)),
     mistakes=(
         mistake(
-            "shifts the wrong way",
-            "The transposed matrix turns back: position p becomes p − k. It would be right for (cos, "
-            "sin), with the cosine first.",
-            _turn(-1),
+            "your code shifts in the opposite direction",
+            "The transposed matrix moves position p to p − k. It would be right for (cos, sin), with "
+            "the cosine first.",
+            _rotation(-1),
         ),
         mistake(
-            "forgets the frequency",
-            "From one position to the next the angle grows by the frequency; k positions on, by frequency "
-            "· k.",
-            _turn(1, lambda frequency, k: k),
+            "your code forgets the frequency",
+            "The angle grows by `frequency` from one position to the next. After k positions it has "
+            "grown by frequency · k.",
+            _rotation(1, lambda frequency, k: k),
         ),
         mistake(
-            "forgets the distance",
-            "That matrix shifts by one position. k positions on, the angle has grown by frequency · k.",
-            _turn(1, lambda frequency, k: frequency),
+            "your code forgets the distance",
+            "That matrix shifts by one position. After k positions the angle has grown by frequency · k.",
+            _rotation(1, lambda frequency, k: frequency),
         ),
         mistake(
-            "divides by the frequency",
-            "The angle at position p is frequency · p, so the shift turns by frequency · k.",
-            _turn(1, lambda frequency, k: k / frequency),
+            "your code divides by the frequency",
+            "The angle at position p is frequency · p. The shift therefore rotates by frequency · k.",
+            _rotation(1, lambda frequency, k: k / frequency),
         ),
         mistake(
-            "is no rotation: both sines have the same sign",
-            "cos(a + b) = cos a cos b − sin a sin b: one of the two sines gets a minus.",
-            _mirror,
-            lambda frequency, k: _mirror(-frequency, k),
+            "your matrix is not a rotation: both sines have the same sign",
+            "cos(a + b) = cos a cos b − sin a sin b. One of the two sines needs a minus.",
+            _equal_signs,
+            lambda frequency, k: _equal_signs(-frequency, k),
         ),
         mistake(
-            "takes the angle for degrees",
-            "math.sin and torch.sin want radians, and that is what frequency · k is.",
-            _turn(1, lambda frequency, k: math.radians(frequency * k)),
-            _turn(1, lambda frequency, k: math.degrees(frequency * k)),
+            "your code mixes up degrees and radians",
+            "math.sin and torch.sin take radians, and frequency · k is already in radians. Leave out "
+            "the conversion.",
+            _rotation(1, lambda frequency, k: math.radians(frequency * k)),
+            _rotation(1, lambda frequency, k: math.degrees(frequency * k)),
         ),
     ),
 )

@@ -1,17 +1,17 @@
-"""Where positions go: into the embeddings, and with the right start."""
+"""Using position encodings: the starting position, and adding them to the embeddings."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from course_lib.attention import attention
 from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
-from course_lib.positions import sinusoidal
+from course_lib.layers.attention import attention
+from course_lib.layers.positions import sinusoidal
 
 
 def _rows(first: Callable[[int, int], int]) -> Answer:
-    """Adds the rows of the table from the one that `first` finds from start and the number of tokens."""
+    """Add rows of the table, beginning at first(start, tokens)."""
 
     def add(x: Tensor, table: Tensor, start: int) -> Tensor:
         tokens = x.shape[-2]
@@ -31,40 +31,39 @@ START = Exercise(
     ),
     mistakes=(
         mistake(
-            "ignores start",
-            "This is d2l's slip: a token that is decoded alone gets position 0 each time. The first row "
-            "to be added is table[start].",
+            "your code ignores `start`",
+            "A token that is decoded alone would always get position 0. The first row to add is "
+            "table[start].",
             _rows(lambda start, tokens: 0),
         ),
         mistake(
-            "begins one row too late",
-            "start tokens have been read, and they had the positions 0 to start − 1; the next one is start.",
+            "your code begins one row too late",
+            "The `start` tokens before have positions 0 to start − 1. The next position is `start`.",
             _rows(lambda start, tokens: start + 1),
         ),
         mistake(
-            "begins one row too early",
-            "start tokens have been read, and they had the positions 0 to start − 1; the next one is start.",
+            "your code begins one row too early",
+            "The `start` tokens before have positions 0 to start − 1. The next position is `start`.",
             _rows(lambda start, tokens: max(start - 1, 0)),
         ),
         mistake(
-            "gives every new token the same position",
-            "table[start] is one row. The tokens that come in together need as many rows as there are "
-            "tokens: table[start : start + tokens].",
+            "your code gives every new token the same position",
+            "table[start] is a single row. Each new token needs its own: table[start : start + tokens].",
             lambda x, table, start: x + table[start],
         ),
         mistake(
-            "counts the rows along the batch",
-            "The tokens are the last but one axis of x, x.shape[1] here; x.shape[0] is the batch.",
+            "your code counts the rows along the batch",
+            "x.shape[0] is the batch. The tokens are the second-to-last axis, x.shape[1] here.",
             lambda x, table, start: x + table[start : start + x.shape[0]],
         ),
         mistake(
-            "takes rows up to the number of tokens, not that many",
-            "The slice ends at start + tokens, not at tokens.",
+            "your code ends the slice at the number of tokens",
+            "That gives too few rows if start > 0. End the slice at start + tokens.",
             lambda x, table, start: x + table[start : x.shape[-2]],
         ),
         mistake(
-            "multiplies instead of adding",
-            "Position 0 holds zeros at every sine: multiplied, half of the word would be gone.",
+            "your code multiplies instead of adding",
+            "At position 0 every sine is 0, so multiplying would erase half of the embedding. Add the rows.",
             lambda x, table, start: x * table[start : start + x.shape[-2]],
         ),
     ),
@@ -72,7 +71,7 @@ START = Exercise(
 
 
 def _adds(q: int, k: int, v: int, after: int = 0) -> Answer:
-    """Self-attention with the table added so many times to queries, keys, values and output."""
+    """Self-attention with the table added q, k, v, after times to queries, keys, values, output."""
 
     def attend(x: Tensor, table: Tensor) -> Tensor:
         p = table[: x.shape[-2]]
@@ -91,40 +90,42 @@ ADDED = Exercise(
     ),
     mistakes=(
         mistake(
-            "adds the positions after the attention",
-            "The weights have been computed by then, from words without places. Positions must be there "
-            "before the queries look for keys.",
+            "your code adds the positions after the attention",
+            "By then the weights have been computed without positions. Add them before queries and "
+            "keys meet.",
             _adds(0, 0, 0, after=1),
         ),
         mistake(
-            "adds them before and after",
-            "Once is enough: the values have brought their positions along.",
+            "your code adds the positions before and after the attention",
+            "The values already carry their positions. Adding them once, before, is enough.",
             _adds(1, 1, 1, after=1),
         ),
         mistake(
-            "does not add them at all",
-            "Is the table used? Without it every order of the words gives the same averages.",
+            "your code does not add the positions at all",
+            "Does your code use `table`? Without it, any order of the words gives the same averages.",
             _adds(0, 0, 0),
         ),
         mistake(
-            "adds them to queries and keys only",
-            "That is where rotary positions act. Added positions are part of the embedding itself, so the "
-            "values have them too.",
+            "your code adds the positions only to queries and keys",
+            "That is where RoPE acts. Added positions are part of the embedding, so the values have "
+            "them too.",
             _adds(1, 1, 0),
         ),
         mistake(
-            "adds them to the queries only",
-            "A query that knows its place cannot find a key that does not know its own. Add them to x, once.",
+            "your code adds the positions only to the queries",
+            "A query that knows its position cannot find a key that does not know its own. Add them to "
+            "x, once.",
             _adds(1, 0, 0),
         ),
         mistake(
-            "adds them to the values only",
-            "The weights do not see the values: who looks at whom would not depend on the order.",
+            "your code adds the positions only to the values",
+            "The weights do not depend on the values, so they would ignore the word order. Add them to "
+            "x, once.",
             _adds(0, 0, 1),
         ),
         mistake(
-            "multiplies instead of adding",
-            "Position 0 holds zeros at every sine: multiplied, half of the word would be gone.",
+            "your code multiplies instead of adding",
+            "At position 0 every sine is 0, so multiplying would erase half of the embedding. Add the rows.",
             lambda x, table: attention(*[x * table[: x.shape[-2]]] * 3)[0],
         ),
     ),

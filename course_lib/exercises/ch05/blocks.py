@@ -1,4 +1,4 @@
-"""A sublayer with its residual, and a decoder block."""
+"""Pre-norm sublayer with its skip connection, and a decoder block."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,12 +12,12 @@ Layer = Callable[[Tensor], Tensor]
 
 
 def norm(x: Tensor) -> Tensor:
-    """LayerNorm without gain and bias."""
+    """LayerNorm without learned gain and bias."""
     return F.layer_norm(x, x.shape[-1:])
 
 
 def scaled_norm(x: Tensor) -> Tensor:
-    """LayerNorm with a gain of 3: two of them in a row are not one."""
+    """LayerNorm with gain 3 and bias 0.5, so that applying it twice makes a difference."""
     return 3 * norm(x) + 0.5
 
 
@@ -26,7 +26,7 @@ def double(x: Tensor) -> Tensor:
 
 
 def mixed(x: Tensor) -> Tensor:
-    """A sublayer that is not linear."""
+    """Nonlinear sublayer."""
     return torch.sin(x.roll(1, -1)) + 0.3
 
 
@@ -40,36 +40,37 @@ PRE_NORM = Exercise(
     ),
     mistakes=(
         mistake(
-            "forgets the residual",
-            "x itself must reach the output past the sublayer: x + ….",
+            "your code forgets the skip connection",
+            "x itself must reach the output around the sublayer. Add it to what the sublayer returns: x + ….",
             lambda x, sublayer, norm: sublayer(norm(x)),
             lambda x, sublayer, norm: norm(sublayer(x)),
         ),
         mistake(
-            "puts the norm after the sum",
-            "That is post-norm, the first Transformer. In pre-norm the norm stands in the branch, before the "
-            "sublayer, and the sum stays as it is.",
+            "your code applies the norm after the sum",
+            "That is post-norm, as in the original Transformer. In pre-norm, the norm is inside the "
+            "branch, before the sublayer, and the sum stays as it is.",
             lambda x, sublayer, norm: norm(x + sublayer(x)),
         ),
         mistake(
-            "norms the residual path as well",
-            "What goes past the sublayer is x, not norm(x); otherwise every block norms all there is.",
+            "your code also normalizes the residual stream",
+            "The skip connection carries x, not norm(x). Otherwise every block rescales the whole "
+            "residual stream.",
             lambda x, sublayer, norm: norm(x) + sublayer(norm(x)),
             lambda x, sublayer, norm: norm(x + sublayer(norm(x))),
         ),
         mistake(
-            "norms what the sublayer says, not what it reads",
-            "The norm belongs before the sublayer: sublayer(norm(x)).",
+            "your code normalizes the sublayer's output, not its input",
+            "In pre-norm, the norm comes before the sublayer. Compute sublayer(norm(x)).",
             lambda x, sublayer, norm: x + norm(sublayer(x)),
         ),
         mistake(
-            "norms what goes round and not what goes in",
-            "Just the other way round: the sublayer reads norm(x), and x goes past it.",
+            "your code normalizes the skip connection, not the sublayer's input",
+            "It is the other way around: the sublayer reads norm(x), and the skip connection carries x.",
             lambda x, sublayer, norm: norm(x) + sublayer(x),
         ),
         mistake(
-            "has no norm at all",
-            "The sublayer must read norm(x): without it the numbers grow from block to block.",
+            "your code has no norm",
+            "Without it, the hidden states grow from block to block. Let the sublayer read norm(x).",
             lambda x, sublayer, norm: x + sublayer(x),
         ),
     ),
@@ -77,17 +78,17 @@ PRE_NORM = Exercise(
 
 
 def self_attention(x: Tensor) -> Tensor:
-    """Attention of a sequence to itself and the past, without weights to learn."""
+    """Causal self-attention without learned weights."""
     return F.scaled_dot_product_attention(x, x, x, is_causal=True)
 
 
 def cross_attention(x: Tensor, memory: Tensor) -> Tensor:
-    """Attention from `x` to `memory`, without weights to learn."""
+    """Cross-attention from `x` to `memory` without learned weights."""
     return F.scaled_dot_product_attention(x, memory, memory)
 
 
 def feed_forward(x: Tensor) -> Tensor:
-    """A nonlinear change of each token by itself."""
+    """Nonlinear layer that treats each token separately, without learned weights."""
     return torch.relu(x) - 0.3 * x.roll(1, -1)
 
 
@@ -98,7 +99,11 @@ def _decoder(
     post: bool = False,
     bare: str = "",
 ) -> Answer:
-    """A decoder block: what cross-attention reads, the order of the sublayers, one left bare of something."""
+    """Decoder block with options for the mistakes.
+
+    cross: the cross-attention sublayer. order: of the sublayers. without: the sublayer that has no skip
+    connection. post: post-norm instead of pre-norm. bare: the sublayer that has no norm.
+    """
 
     def decoder(x: Tensor, memory: Tensor) -> Tensor:
         around: Layer = (lambda y: y) if post else norm
@@ -120,6 +125,20 @@ def _parallel(x: Tensor, memory: Tensor) -> Tensor:
     return x + feed_forward(norm(x))
 
 
+def _one_norm(x: Tensor, memory: Tensor) -> Tensor:
+    y = norm(x)
+    x = x + self_attention(y)
+    x = x + cross_attention(y, memory)
+    return x + feed_forward(y)
+
+
+def _norm_at_the_start(x: Tensor, memory: Tensor) -> Tensor:
+    x = norm(x)
+    x = x + self_attention(x)
+    x = x + cross_attention(x, memory)
+    return x + feed_forward(x)
+
+
 DECODER = Exercise(
     id="05.decoder_block",
     reference=lambda x, memory: _decoder()(x, memory),
@@ -130,63 +149,76 @@ DECODER = Exercise(
     ),
     mistakes=(
         mistake(
-            "swaps the roles in cross-attention",
-            "The queries come from the decoder, keys and values from the memory: cross_attention(x, memory). "
-            "Swapped, there is one row for each source token, which does not even fit the sum.",
+            "your code swaps the roles in cross-attention",
+            "The queries come from the decoder, the keys and values from the memory: "
+            "cross_attention(x, memory). Swapped, the result has one row per source token and does not "
+            "fit the sum.",
             _decoder(lambda y, memory: cross_attention(memory, norm(y))),
             _decoder(lambda y, memory: cross_attention(norm(memory), norm(y))),
         ),
         mistake(
-            "forgets the residual around cross-attention",
-            "As on Kak's slide 55: what the decoder has read so far is lost, but for where it looks.",
+            "your code forgets the skip connection around cross-attention",
+            "Without it, what the decoder has read so far is lost, except for its effect on the "
+            "attention weights. Add x.",
             _decoder(without="cross"),
         ),
         mistake(
-            "forgets the residual around self-attention",
-            "Each of the three sublayers adds something to x.",
+            "your code forgets the skip connection around self-attention",
+            "Each of the three sublayers adds its result to x.",
             _decoder(without="self"),
         ),
         mistake(
-            "forgets the residual around feed-forward",
-            "Each of the three sublayers adds something to x.",
+            "your code forgets the skip connection around feed-forward",
+            "Each of the three sublayers adds its result to x.",
             _decoder(without="feed"),
         ),
         mistake(
-            "norms the memory once more",
-            "The encoder's stack ends in a norm of its own. The block norms only its own x.",
+            "your code normalizes the memory again",
+            "The encoder already ends with a norm. The decoder block normalizes only its own x.",
             _decoder(lambda y, memory: cross_attention(norm(y), norm(memory))),
         ),
         mistake(
-            "leaves out the norm before one of the sublayers",
-            "Pre-norm has one before each of the three.",
+            "your code leaves out the norm before one of the sublayers",
+            "Pre-norm applies a norm before each of the three sublayers.",
             _decoder(lambda y, memory: cross_attention(y, memory)),
             _decoder(bare="self"),
             _decoder(bare="feed"),
         ),
         mistake(
-            "norms the result of the block",
-            "The last sum stays as it is; the norm at the end belongs to the whole stack.",
+            "your code uses one norm for all three sublayers",
+            "x changes with every sum, so each sublayer must normalize it again: x = x + sublayer(norm(x)), "
+            "three times.",
+            _one_norm,
+            _norm_at_the_start,
+        ),
+        mistake(
+            "your code normalizes the output of the block",
+            "In pre-norm, the last sum stays as it is. The final norm belongs to the whole stack, not "
+            "to a block.",
             lambda x, memory: norm(_decoder()(x, memory)),
         ),
         mistake(
-            "hands both attentions the same x",
-            "Cross-attention reads what self-attention has made: each sublayer goes on from the sum before.",
+            "your code passes the same x to both attentions",
+            "Cross-attention must read what self-attention has produced. Each sublayer starts from the "
+            "previous sum.",
             _parallel,
         ),
         mistake(
-            "has the sublayers in another order",
-            "First self-attention, then cross-attention, then feed-forward.",
+            "your code runs the sublayers in the wrong order",
+            "The order is self-attention, cross-attention, feed-forward.",
             _decoder(order=("cross", "self", "feed")),
             _decoder(order=("self", "feed", "cross")),
         ),
         mistake(
-            "leaves cross-attention out",
-            "That is an encoder block with a causal mask, as in GPT: it never sees the source.",
+            "your code leaves out cross-attention",
+            "That is a GPT block: it never sees the source. Attend to `memory` between self-attention "
+            "and feed-forward.",
             _decoder(order=("self", "feed")),
         ),
         mistake(
-            "puts the norms after the sums",
-            "That is post-norm. Here each sublayer reads normed vectors, and the sums stay as they are.",
+            "your code applies the norms after the sums",
+            "That is post-norm. In pre-norm, each sublayer reads normalized vectors, and the sums stay "
+            "as they are.",
             _decoder(post=True),
         ),
     ),

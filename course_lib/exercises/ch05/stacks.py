@@ -1,4 +1,4 @@
-"""A stack of blocks, and how many parameters a block has."""
+"""Stack of blocks, and the parameter count of a block."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,7 +12,7 @@ Layer = Callable[[Tensor], Tensor]
 
 
 def _stack(first: bool = False, each: bool = False, last: bool = False) -> Answer:
-    """A stack that norms in some places."""
+    """Stack of blocks that applies the norm in some places."""
 
     def stack(x: Tensor, blocks: Sequence[Layer], norm: Layer) -> Tensor:
         x = norm(x) if first else x
@@ -44,37 +44,40 @@ STACK = Exercise(
     ),
     mistakes=(
         mistake(
-            "has no final norm",
-            "In pre-norm nothing norms the last sum: the deeper the stack, the larger the states, and the "
-            "more sure of itself the model is before it has learnt anything.",
+            "your code has no final norm",
+            "In pre-norm, nothing normalizes the last sum. The deeper the stack, the larger the hidden "
+            "states, and the more overconfident the model before it has learned anything.",
             _stack(),
         ),
         mistake(
-            "norms after each block",
-            "Then no way leads past the norms, as in post-norm. One norm, at the very end.",
+            "your code applies the norm after each block",
+            "Then every skip connection runs through a norm, as in post-norm. Apply the norm once, at "
+            "the very end.",
             _stack(each=True),
             _stack(each=True, last=True),
         ),
         mistake(
-            "norms before the first block and not after the last",
-            "Each block norms what it reads by itself. What is missing is a norm at the end.",
+            "your code applies the norm before the first block, not after the last",
+            "Each block already normalizes its own inputs. Move the norm to the end.",
             _stack(first=True),
         ),
         mistake(
-            "runs one block only, however many there are",
-            "As in the einsum listing, where the encoder is a stack of one. Go through them all.",
+            "your code runs only one block",
+            "Run all the blocks in the list, each on the output of the previous one.",
             lambda x, blocks, norm: norm(blocks[0](x)),
-            lambda x, blocks, norm: norm(blocks[-1](x)),
             lambda x, blocks, norm: blocks[0](x),
         ),
         mistake(
-            "runs the blocks from the last to the first",
+            "your code runs the blocks in reverse order",
             "The first block of the list reads x.",
             lambda x, blocks, norm: _stack(last=True)(x, blocks[::-1], norm),
         ),
         mistake(
-            "hands x to every block instead of the block before",
-            "Each block reads what the one before it has made.",
+            "your code passes x to every block",
+            "Each block must read the output of the previous one. With y = block(x) in a loop, every block "
+            "reads the first x, and only the last result survives. Write x = block(x).",
+            lambda x, blocks, norm: norm(blocks[-1](x)),
+            lambda x, blocks, norm: blocks[-1](x),
             lambda x, blocks, norm: norm(sum(block(x) for block in blocks)),
             lambda x, blocks, norm: sum(block(x) for block in blocks),
         ),
@@ -82,10 +85,22 @@ STACK = Exercise(
 )
 
 
-def _parameters(attention: int = 4, biases: bool = True, norms: int = 2, matrices: int = 2) -> Answer:
+def _parameters(
+    attention: int = 4,
+    biases: Sequence[str] = ("attention", "d_ff", "d_model"),
+    norms: int = 2,
+    matrices: int = 2,
+) -> Answer:
+    """Parameter count with options for the mistakes.
+
+    attention, matrices: number of matrices of attention and of the feed-forward layer. biases: those that
+    are counted; "d_ff" and "d_model" are the feed-forward layer's.
+    """
+
     def parameters(d_model: int, d_ff: int) -> int:
+        sizes = {"attention": attention * d_model, "d_ff": d_ff, "d_model": d_model}
         weights = attention * d_model**2 + matrices * d_model * d_ff + norms * 2 * d_model
-        return weights + biases * (attention * d_model + (matrices > 0) * (d_ff + d_model))
+        return weights + sum(sizes[name] for name in biases)
 
     return parameters
 
@@ -96,33 +111,44 @@ PARAMETERS = Exercise(
     inputs=((1, 1), (4, 16), (512, 2048)),
     mistakes=(
         mistake(
-            "forgets the biases",
-            "Each of the four matrices of attention has d_model of them; feed-forward has d_ff and d_model.",
-            _parameters(biases=False),
+            "your answer forgets the biases",
+            "Each of the four attention matrices has a bias of size d_model. The feed-forward layer "
+            "has biases of size d_ff and d_model.",
+            _parameters(biases=()),
         ),
         mistake(
-            "forgets the norms",
-            "Two LayerNorms, each with a gain and a bias for each feature: 4 · d_model in all.",
+            "your answer forgets a bias of the feed-forward layer",
+            "Both of its matrices have a bias: the first one of size d_ff, the second one of size d_model.",
+            _parameters(biases=("attention",)),
+            _parameters(biases=("attention", "d_ff")),
+            _parameters(biases=("attention", "d_model")),
+        ),
+        mistake(
+            "your answer forgets the norms, or the biases of attention",
+            "Either way, 4 · d_model parameters are missing: two LayerNorms have a gain and a bias per "
+            "feature, and each of the four attention matrices has a bias of size d_model.",
             _parameters(norms=0),
+            _parameters(biases=("d_ff", "d_model")),
         ),
         mistake(
-            "counts one norm",
-            "There is one for each sublayer, and an encoder block has two sublayers.",
+            "your answer counts only one norm",
+            "Each sublayer has its own norm, and an encoder block has two sublayers.",
             _parameters(norms=1),
         ),
         mistake(
-            "forgets the output matrix of attention",
-            "Queries, keys, values, and the matrix that mixes the heads: four.",
+            "your answer forgets the output projection of attention",
+            "Attention has four matrices: for queries, keys and values, and the one that mixes the heads.",
             _parameters(attention=3),
         ),
         mistake(
-            "counts one matrix in the feed-forward layer",
-            "There are two: to d_ff, and back.",
+            "your answer counts only one feed-forward matrix",
+            "There are two: from d_model to d_ff, and back.",
             _parameters(matrices=1),
         ),
         mistake(
-            "counts three norms or a second attention, as in a decoder block",
-            "An encoder block has no cross-attention: one attention, one feed-forward, two norms.",
+            "your answer counts the parts of a decoder block",
+            "An encoder block has no cross-attention. Count one attention, one feed-forward layer and "
+            "two norms.",
             _parameters(attention=8, norms=3),
             _parameters(norms=3),
         ),

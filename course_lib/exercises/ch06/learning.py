@@ -1,11 +1,11 @@
-"""What the decoder reads and must say, and the loss that tells it how far off it is."""
+"""Teacher forcing (the shift by one), the cross-entropy loss and label smoothing."""
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from course_lib.exercises.exercise import Exercise, mistake, normal
-from course_lib.tokens import BOS, EOS, PAD
+from course_lib.text.tokenizers import BOS, EOS, PAD
 
 SHIFT = Exercise(
     id="06.shift",
@@ -13,158 +13,201 @@ SHIFT = Exercise(
     inputs=(([7],), ([7, 8, 9],), ([12, 12, 30, 5],)),
     mistakes=(
         mistake(
-            "does not shift",
-            "The decoder would read the very token that it is to write, and learn to copy it. What it reads "
-            "begins one token earlier, with BOS; what it writes ends one token later, with EOS.",
+            "your code does not shift",
+            "The decoder would read the very token it must predict, and learn to copy it. The inputs "
+            "start with BOS; the labels are one token ahead and end with EOS.",
             lambda ids: (ids, ids),
             lambda ids: ([BOS, *ids], [BOS, *ids]),
             lambda ids: ([*ids, EOS], [*ids, EOS]),
             lambda ids: ([BOS, *ids, EOS], [BOS, *ids, EOS]),
         ),
         mistake(
-            "swaps what is read and what is written",
-            "BOS is the one token that is known before anything is written, so it is read; EOS is written. "
-            "Return the inputs first, then the labels.",
+            "your code adds neither BOS nor EOS",
+            "The sentence alone does not say how to begin and when to stop. Put BOS before it to get the "
+            "inputs, and EOS after it to get the labels.",
+            lambda ids: (ids[:-1], ids[1:]),
+        ),
+        mistake(
+            "your code swaps inputs and labels",
+            "BOS is known before anything is generated, so it is an input. EOS must be predicted, so "
+            "it is a label. Return the inputs first, then the labels.",
             lambda ids: ([*ids, EOS], [BOS, *ids]),
         ),
         mistake(
-            "never writes EOS",
-            "A model that has never been told to write EOS does not know when a sentence is over.",
+            "your labels have no EOS",
+            "A model that never learns to predict EOS does not know when a sentence is over. End the "
+            "labels with EOS.",
             lambda ids: ([BOS, *ids], ids),
             lambda ids: ([BOS, *ids[:-1]], ids),
             lambda ids: ([BOS, *ids], [*ids, PAD]),
         ),
         mistake(
-            "never reads BOS",
-            "When translating, there is nothing to read before the first word but BOS: without it the first "
-            "word is never learnt.",
+            "your inputs have no BOS",
+            "Before the first token, BOS is all that the decoder can read. Without it, the model never "
+            "learns to predict that token. Begin the inputs with BOS.",
             lambda ids: (ids, [*ids, EOS]),
             lambda ids: (ids, [*ids[1:], EOS]),
             lambda ids: ([PAD, *ids], [*ids, EOS]),
         ),
         mistake(
-            "reads EOS",
-            "After EOS nothing is to be written, so nobody reads it.",
+            "your inputs contain EOS",
+            "Nothing follows EOS, so the decoder never has to read it. End the inputs with the last "
+            "token of the sentence.",
             lambda ids: ([BOS, *ids, EOS], [*ids, EOS]),
             lambda ids: ([BOS, *ids, EOS], [*ids, EOS, PAD]),
         ),
         mistake(
-            "skips a token",
-            "Having read BOS, the model must write the first token of the sentence, not the second.",
+            "your code shifts twice",
+            "After BOS, the model must predict the first token of the sentence, not the second. Putting "
+            "BOS in front of the inputs is the shift; the labels begin with ids[0].",
             lambda ids: ([BOS, *ids], [*ids[1:], EOS]),
             lambda ids: ([BOS, *ids], [*ids[1:], EOS, PAD]),
             lambda ids: ([BOS, *ids[:-1]], [*ids[1:], EOS]),
+            lambda ids: ([BOS, *ids], [*ids[2:], EOS]),
         ),
     ),
 )
 
 
-def _each(logits: Tensor, labels: Tensor) -> Tensor:
-    """−log of the probability of each label, padding included."""
+def _token_losses(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross-entropy at each position, including padding."""
     return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none").view_as(labels)
+
+
+def _real_mean(logits: Tensor, labels: Tensor) -> Tensor:
+    """Mean cross-entropy over the positions that are not padding."""
+    return _token_losses(logits, labels)[labels != PAD].mean()
 
 
 def _per_sentence(logits: Tensor, labels: Tensor) -> Tensor:
     real = labels != PAD
-    return ((_each(logits, labels) * real).sum(1) / real.sum(1)).mean()
+    return ((_token_losses(logits, labels) * real).sum(1) / real.sum(1)).mean()
 
 
 LOSS = Exercise(
     id="06.loss",
-    reference=lambda logits, labels: _each(logits, labels)[labels != PAD].mean(),
+    reference=lambda logits, labels: _real_mean(logits, labels),
     inputs=(
         (torch.tensor([[[0.0, 1.0, 3.0], [2.0, 0.0, 0.0], [1.0, 0.0, 0.0]]]), torch.tensor([[2, 1, PAD]])),
-        (normal(2, 4, 6), torch.tensor([[5, 3, 2, PAD], [4, 2, PAD, PAD]])),
-        (normal(3, 5, 7), torch.tensor([[5, 3, 6, 4, 2], [4, 2, 0, 0, 0], [6, 5, 2, 0, 0]])),
+        (normal(2, 4, 6).requires_grad_(), torch.tensor([[5, 3, 2, PAD], [4, 2, PAD, PAD]])),
+        (normal(3, 5, 7).requires_grad_(), torch.tensor([[5, 3, 6, 4, 2], [4, 2, 0, 0, 0], [6, 5, 2, 0, 0]])),
     ),
     mistakes=(
         mistake(
-            "counts the padding",
-            "PAD only fills the table. A model that is paid for predicting PAD after EOS gets a loss that "
-            "looks good, the better the more padding there is.",
-            lambda logits, labels: _each(logits, labels).mean(),
+            "your loss counts the padding",
+            "PAD after EOS is trivial to predict, so the more padding a batch has, the better its loss "
+            "looks. Average over the positions where `labels != PAD`.",
+            lambda logits, labels: _token_losses(logits, labels).mean(),
         ),
         mistake(
-            "divides by all positions, padding included",
-            "The padding adds nothing to the sum, and so it must not count in the number either: the same "
-            "sentence would cost less beside a longer one.",
-            lambda logits, labels: (_each(logits, labels) * (labels != PAD)).mean(),
+            "your loss divides by all positions, including padding",
+            "The same sentence would then cost less next to a longer one. Divide by the number of "
+            "positions where `labels != PAD`.",
+            lambda logits, labels: (_token_losses(logits, labels) * (labels != PAD)).mean(),
         ),
         mistake(
-            "takes the mean of each sentence first",
-            "Then a token of a short sentence weighs more than one of a long sentence. Sum over all real "
-            "tokens of the batch, and divide by their number once.",
+            "your loss averages each sentence first",
+            "Then a token in a short sentence weighs more than one in a long sentence. Sum over all "
+            "real tokens of the batch, and divide once by their number.",
             _per_sentence,
         ),
         mistake(
-            "is the sum, not the mean",
-            "Divide by the number of real tokens, so that losses of different batches can be compared.",
-            lambda logits, labels: _each(logits, labels)[labels != PAD].sum(),
+            "your loss is the sum, not the mean",
+            "Sums of batches of different sizes cannot be compared. Divide by the number of real tokens.",
+            lambda logits, labels: _token_losses(logits, labels)[labels != PAD].sum(),
         ),
         mistake(
-            "takes the softmax twice",
-            "cross_entropy takes logits and applies the softmax itself. Given probabilities, it makes them "
-            "nearly equal.",
-            lambda logits, labels: _each(logits.softmax(-1), labels)[labels != PAD].mean(),
+            "your loss applies softmax twice",
+            "cross_entropy takes logits and applies softmax itself. If you pass probabilities, it "
+            "makes them nearly uniform.",
+            lambda logits, labels: _token_losses(logits.softmax(-1), labels)[labels != PAD].mean(),
         ),
         mistake(
-            "has the wrong sign",
-            "log p is negative, and a better prediction must give a smaller loss: −log p.",
-            lambda logits, labels: -_each(logits, labels)[labels != PAD].mean(),
+            "your loss has the wrong sign",
+            "log p is negative, and a better prediction must lower the loss. Use −log p.",
+            lambda logits, labels: -_real_mean(logits, labels),
+        ),
+        mistake(
+            "your loss shifts a second time",
+            "logits[:, t] already belongs to labels[:, t]: inputs and labels were shifted when the batch "
+            "was made. Use both as they are.",
+            lambda logits, labels: _real_mean(logits[:, :-1], labels[:, 1:]),
+            lambda logits, labels: _real_mean(logits[:, 1:], labels[:, :-1]),
+        ),
+        mistake(
+            "your loss has no gradient",
+            "The value is right, but .item(), .detach() and float() cut it off from the logits, and then "
+            "backward() cannot work. Return the tensor itself.",
+            lambda logits, labels: _real_mean(logits, labels).item(),
         ),
     ),
 )
 
 
-def _mixed(logits: Tensor, label: int, label_share: float, each_share: float) -> Tensor:
-    """−log p of the label times its share, and of every token, the label included, times another."""
+def _weighted_losses(logits: Tensor, label: int, on_label: float, on_each: float) -> Tensor:
+    """Cross-entropy with weight `on_label` on the label plus `on_each` on every token."""
     losses = -logits.log_softmax(-1)
-    return label_share * losses[label] + each_share * losses.sum()
+    return on_label * losses[label] + on_each * losses.sum()
 
 
 SMOOTHING = Exercise(
     id="06.smoothing",
-    reference=lambda logits, label, share: _mixed(logits, label, 1 - share, share / len(logits)),
+    reference=lambda logits, label, epsilon: _weighted_losses(
+        logits, label, 1 - epsilon, epsilon / len(logits)
+    ),
     inputs=(
         (torch.tensor([0.0, 0.0, 1.0]), 2, 0.3),
         (torch.tensor([2.0, -1.0, 0.5, 0.0]), 0, 0.1),
-        (normal(7), 3, 0.2),
+        (normal(7).requires_grad_(), 3, 0.2),
     ),
     mistakes=(
         mistake(
-            "does not smooth",
-            "All the probability is still wanted at the label: the share goes to the whole vocabulary.",
-            lambda logits, label, share: _mixed(logits, label, 1.0, 0.0),
+            "your loss does not smooth",
+            "All the probability mass is still on the label. Move the mass `epsilon` from the label to "
+            "the whole vocabulary.",
+            lambda logits, label, epsilon: _weighted_losses(logits, label, 1.0, 0.0),
         ),
         mistake(
-            "leaves the label out when spreading",
-            "The share is spread over the whole vocabulary, the label included: every token gets "
-            "share/vocab, and the label 1 − share on top of that.",
-            lambda logits, label, share: _mixed(
-                logits, label, 1 - share - share / (len(logits) - 1), share / (len(logits) - 1)
+            "your loss spreads the mass over the other tokens only",
+            "The mass `epsilon` goes to the whole vocabulary, including the label. Every token gets "
+            "epsilon/vocab, and the label gets 1 − epsilon on top of that.",
+            lambda logits, label, epsilon: _weighted_losses(
+                logits, label, 1 - epsilon - epsilon / (len(logits) - 1), epsilon / (len(logits) - 1)
             ),
         ),
         mistake(
-            "gives the whole share to every token",
-            "What is wanted must sum to 1, so each token gets share/vocab.",
-            lambda logits, label, share: _mixed(logits, label, 1 - share, share),
+            "your loss gives the label exactly 1 − epsilon",
+            "The label is a token of the vocabulary too, so it also gets its part of the mass that is "
+            "spread: 1 − epsilon + epsilon/vocab in all. Otherwise the target does not sum to 1.",
+            lambda logits, label, epsilon: _weighted_losses(
+                logits, label, 1 - epsilon - epsilon / len(logits), epsilon / len(logits)
+            ),
         ),
         mistake(
-            "takes nothing away from the label",
-            "What is wanted must sum to 1: what the vocabulary gets is taken from the label.",
-            lambda logits, label, share: _mixed(logits, label, 1.0, share / len(logits)),
+            "your loss gives the whole mass `epsilon` to every token",
+            "The target distribution must sum to 1. Give each token epsilon/vocab.",
+            lambda logits, label, epsilon: _weighted_losses(logits, label, 1 - epsilon, epsilon),
         ),
         mistake(
-            "swaps the two shares",
-            "The label keeps 1 − share, nearly everything; the small share goes to the vocabulary.",
-            lambda logits, label, share: _mixed(logits, label, share, (1 - share) / len(logits)),
+            "your loss takes nothing away from the label",
+            "The target distribution must sum to 1. What the vocabulary gets must come from the label: give "
+            "it 1 − epsilon, and then epsilon/vocab to every token.",
+            lambda logits, label, epsilon: _weighted_losses(logits, label, 1.0, epsilon / len(logits)),
         ),
         mistake(
-            "smooths the prediction instead of the label",
-            "What the model says is left as it is; what is wanted of it is made softer. So the logarithm "
-            "comes first, and the average after it.",
-            lambda logits, label, share: (
-                -((1 - share) * logits.softmax(-1)[label] + share / len(logits)).log()
+            "your loss swaps `epsilon` and 1 − epsilon",
+            "The label gets 1 − epsilon, which is most of the mass. Only `epsilon` is spread over the "
+            "vocabulary.",
+            lambda logits, label, epsilon: _weighted_losses(
+                logits, label, epsilon, (1 - epsilon) / len(logits)
+            ),
+        ),
+        mistake(
+            "your loss smooths the prediction instead of the label",
+            "Label smoothing changes the target distribution, not the model's output. Take the "
+            "logarithm first, then the weighted average.",
+            lambda logits, label, epsilon: (
+                -((1 - epsilon) * logits.softmax(-1)[label] + epsilon / len(logits)).log()
             ),
         ),
     ),

@@ -1,180 +1,57 @@
-"""BLEU and its three parts."""
+"""BLEU of one sentence, on paper."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from course_lib.bleu import brevity_penalty, matches, ngrams
-from course_lib.exercises.exercise import Answer, Exercise, mistake
+from course_lib.exercises.exercise import Exercise, mistake, value
 
-Words = Sequence[str]
-
-
-def _share(count: Callable[[Words, Words, int], float], total: Callable[[Words, Words, int], int]) -> Answer:
-    return lambda candidate, reference, n: count(candidate, reference, n) / total(candidate, reference, n)
+PRECISIONS = (5 / 5, 3 / 4, 2 / 3, 1 / 2)
+RECALLS = (5 / 6, 3 / 5, 2 / 4, 1 / 3)
+PENALTY = math.exp(1 - 6 / 5)
 
 
-def _runs_of_candidate(candidate: Words, reference: Words, n: int) -> int:
-    return len(candidate) - n + 1
+def _geometric_mean(fractions: Sequence[float]) -> float:
+    return math.prod(fractions) ** (1 / len(fractions))
 
 
-def _unclipped(candidate: Words, reference: Words, n: int) -> int:
-    known = ngrams(reference, n)
-    return sum(count for run, count in ngrams(candidate, n).items() if run in known)
-
-
-def _in_place(candidate: Words, reference: Words, n: int) -> int:
-    starts = range(min(len(candidate), len(reference)) - n + 1)
-    return sum(candidate[i : i + n] == reference[i : i + n] for i in starts)
-
-
-def _distinct(candidate: Words, reference: Words, n: int) -> int:
-    return len(ngrams(candidate, n).keys() & ngrams(reference, n).keys())
-
-
-PRECISION = Exercise(
-    id="06.precision",
-    reference=lambda candidate, reference, n: matches(candidate, reference, n) / (len(candidate) - n + 1),
-    inputs=(
-        ("the the the".split(), "the cat saw the dog".split(), 1),
-        ("a b c".split(), "x a b c".split(), 1),
-        ("a b c d a b".split(), "a b a b x y z".split(), 2),
-        ("on the mat on the mat".split(), "the cat is on the mat".split(), 3),
-    ),
+BLEU_ON_PAPER = Exercise(
+    id="06.bleu_on_paper",
+    reference=value(100 * PENALTY * _geometric_mean(PRECISIONS)),
+    inputs=((),),
+    tolerance=1e-3,
     mistakes=(
         mistake(
-            "does not clip",
-            "A run counts at most as often as the reference has it. Otherwise 'the the the' gets full marks "
-            "wherever the reference has one 'the'.",
-            _share(_unclipped, _runs_of_candidate),
+            "your score has no brevity penalty",
+            "The candidate has 5 words and the reference 6. Multiply by e^(1 − 6/5).",
+            value(100 * _geometric_mean(PRECISIONS)),
         ),
         mistake(
-            "counts each run only once",
-            "A run that the reference has twice may match twice. Compare how often it occurs, not only "
-            "whether it occurs.",
-            _share(_distinct, _runs_of_candidate),
+            "your brevity penalty rewards the short candidate",
+            "A penalty is at most 1. The exponent is 1 − r/c, with the reference's length r above.",
+            value(100 * math.exp(1 - 5 / 6) * _geometric_mean(PRECISIONS)),
         ),
         mistake(
-            "compares sets of runs",
-            "Repetitions get lost on both sides of the fraction. Count with a Counter.",
-            _share(_distinct, lambda candidate, reference, n: len(ngrams(candidate, n))),
+            "your score is the arithmetic mean",
+            "BLEU takes the geometric mean: multiply the four precisions and take the fourth root.",
+            value(100 * PENALTY * sum(PRECISIONS) / 4),
+            value(100 * sum(PRECISIONS) / 4),
         ),
         mistake(
-            "divides by the runs of the reference",
-            "That is the recall. Precision asks which share of the *candidate's* runs is right; the length "
-            "of the reference comes in through the brevity penalty.",
-            _share(matches, lambda candidate, reference, n: len(reference) - n + 1),
+            "your score takes no root",
+            "The product of four fractions is far below each of them. Take its fourth root.",
+            value(100 * PENALTY * math.prod(PRECISIONS)),
+            value(100 * math.prod(PRECISIONS)),
         ),
         mistake(
-            "divides by the number of words",
-            "A sentence of w words has w − n + 1 runs of n words.",
-            _share(matches, lambda candidate, reference, n: len(candidate)),
+            "your code divides by the n-grams of the reference",
+            "That is recall. Precision asks which fraction of the *candidate's* n-grams the reference has.",
+            value(100 * PENALTY * _geometric_mean(RECALLS)),
+            value(100 * _geometric_mean(RECALLS)),
         ),
         mistake(
-            "wants each run in the same place",
-            "One word too many at the beginning would then make everything wrong. A run may match anywhere "
-            "in the reference.",
-            _share(_in_place, _runs_of_candidate),
-        ),
-        mistake(
-            "looks at single words only",
-            "n is the length of the runs that are compared: candidate[i : i + n].",
-            lambda candidate, reference, n: matches(candidate, reference, 1) / len(candidate),
-        ),
-    ),
-)
-
-PENALTY = Exercise(
-    id="06.penalty",
-    reference=brevity_penalty,
-    inputs=((3, 6), (6, 6), (8, 6), (1900, 2000)),
-    mistakes=(
-        mistake(
-            "has the ratio upside down",
-            "With c/r instead of r/c the exponent is positive for a short candidate: it would be rewarded.",
-            lambda c, r: 1.0 if c >= r else math.exp(1 - c / r),
-            lambda c, r: math.exp(1 - c / r),
-        ),
-        mistake(
-            "punishes long candidates instead of short ones",
-            "Words too many already cost precision. Only a candidate with c < r needs a penalty.",
-            lambda c, r: 1.0 if c <= r else math.exp(1 - c / r),
-            lambda c, r: 1.0 if c <= r else math.exp(1 - r / c),
-        ),
-        mistake(
-            "is not capped at 1",
-            "For a candidate longer than the reference the exponent is positive: it would be rewarded for "
-            "its length. Then the penalty is 1.",
-            lambda c, r: math.exp(1 - r / c),
-        ),
-        mistake(
-            "is the plain ratio of the lengths",
-            "For a candidate of half the length the penalty is not 1/2 but e^(1 − 2) = 0.37.",
-            lambda c, r: min(1.0, c / r),
-            lambda c, r: c / r,
-        ),
-        mistake(
-            "leaves out the 1 in the exponent",
-            "With equal lengths the penalty must be 1 = e^0, so the exponent is 1 − r/c.",
-            lambda c, r: 1.0 if c >= r else math.exp(-r / c),
-            lambda c, r: math.exp(-r / c),
-        ),
-    ),
-)
-
-
-def _geometric(precisions: Sequence[float]) -> float:
-    return math.prod(precisions) ** (1 / len(precisions))
-
-
-BLEU = Exercise(
-    id="06.bleu",
-    reference=lambda precisions, penalty: 100 * penalty * _geometric(precisions),
-    inputs=(
-        ([0.5, 0.25], 1.0),
-        ([1.0, 0.8, 0.6, 0.4], 0.9),
-        ([0.9, 0.5, 0.2], 0.5),
-        ([0.75, 0.5, 0.25, 0.0], 1.0),
-    ),
-    mistakes=(
-        mistake(
-            "takes the arithmetic mean",
-            "BLEU multiplies the precisions and takes the root: one that is 0 makes the whole score 0, which "
-            "an average would hide.",
-            lambda precisions, penalty: 100 * penalty * sum(precisions) / len(precisions),
-        ),
-        mistake(
-            "takes no root",
-            "The product of four numbers below 1 is far below each of them. The geometric mean is its fourth "
-            "root, and with two precisions the square root.",
-            lambda precisions, penalty: 100 * penalty * math.prod(precisions),
-        ),
-        mistake(
-            "always takes the fourth root",
-            "Two precisions need the square root, three the cube root: the exponent is 1/len(precisions).",
-            lambda precisions, penalty: 100 * penalty * math.prod(precisions) ** 0.25,
-        ),
-        mistake(
-            "leaves the brevity penalty out",
-            "The mean of the precisions is multiplied by it.",
-            lambda precisions, penalty: 100 * _geometric(precisions),
-        ),
-        mistake(
-            "breaks where a precision is 0",
-            "log 0 does not exist. Where nothing matches the score is 0: multiply and take the root, or ask "
-            "for 0 first.",
-            lambda precisions, penalty: (
-                100 * penalty * math.exp(sum(map(math.log, precisions)) / len(precisions))
-            ),
-        ),
-        mistake(
-            "runs from 0 to 1",
-            "BLEU is given from 0 to 100: multiply by 100.",
-            lambda precisions, penalty: penalty * _geometric(precisions),
-        ),
-        mistake(
-            "puts the penalty under the root",
-            "Only the precisions belong under the root.",
-            lambda precisions, penalty: 100 * (penalty * math.prod(precisions)) ** (1 / len(precisions)),
+            "your score runs from 0 to 1",
+            "BLEU is reported from 0 to 100. Multiply by 100.",
+            value(PENALTY * _geometric_mean(PRECISIONS)),
         ),
     ),
 )

@@ -1,125 +1,104 @@
-"""A step of training: how long the gradient may be, and how fast the weights move."""
-
-import math
-from collections.abc import Callable
+"""The training loop with teacher forcing."""
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
+from torch.optim import Optimizer
 
-from course_lib.exercises.exercise import Exercise, mistake
+from course_lib.datasets.batching import pad
+from course_lib.exercises.exercise import Answer, Exercise, mistake
+from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
+from course_lib.text.tokenizers import BOS, EOS, PAD
 
-
-def _length(gradients: list[Tensor]) -> Tensor:
-    """Of all the gradients together, as one long vector."""
-    return torch.stack([g.square().sum() for g in gradients]).sum().sqrt()
-
-
-def _scaled(factor: Callable[[Tensor, float], Tensor]) -> Callable[[list[Tensor], float], list[Tensor]]:
-    """Clipping that multiplies all gradients by a factor found from their common length."""
-    return lambda gradients, most: [g * factor(_length(gradients), most) for g in gradients]
+Batches = list[tuple[Tensor, Tensor]]
+FIRST, REST = slice(None, -1), slice(1, None)  # all tokens but the last one; all but the first one
+IGNORED_BY_DEFAULT = -100  # no id, so that padding counts
 
 
-def _each_by_itself(gradients: list[Tensor], most: float) -> list[Tensor]:
-    return [g * (most / g.norm()).clamp(max=1.0) for g in gradients]
+def _train(
+    inputs: slice = FIRST,
+    labels: slice = REST,
+    pad_id: int = PAD,
+    zero: bool = True,
+    step: bool = True,
+    backwards: bool = False,
+) -> Answer:
+    """A training loop, with one part left out or changed."""
+
+    def train(model: Seq2Seq, batches: Batches, optimizer: Optimizer) -> list[float]:
+        losses = []
+        for source, target in batches:
+            logits = model(target, source[:, inputs]) if backwards else model(source, target[:, inputs])
+            expected = (source if backwards else target)[:, labels]
+            loss = F.cross_entropy(logits.flatten(0, 1), expected.flatten(), ignore_index=pad_id)
+            if zero:
+                optimizer.zero_grad()
+            loss.backward()
+            if step:
+                optimizer.step()
+            losses.append(loss.item())
+        return losses
+
+    return train
 
 
-CLIP = Exercise(
-    id="06.clip",
-    reference=_scaled(lambda length, most: (most / length).clamp(max=1.0)),
-    inputs=(
-        ([torch.tensor([3.0]), torch.tensor([4.0])], 1.0),
-        ([torch.tensor([[0.3, 0.0], [0.0, -0.1]]), torch.tensor([0.4, 0.2])], 1.0),
-        ([torch.tensor([2.0, -1.0, 2.0]), torch.tensor([[6.0], [2.0]])], 2.0),
-    ),
+def _arguments(optimizer: type[Optimizer], rate: float) -> tuple[Seq2Seq, Batches, Optimizer]:
+    config = Seq2SeqConfig(
+        vocab=12, d_model=8, heads=2, d_ff=16, encoder_layers=1, decoder_layers=1, max_tokens=8, dropout=0.0
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = Seq2Seq(config)
+    texts = [([5, 6], [7, 8, 9]), ([6, 10, 5], [9, 7]), ([11, 5], [10, 8, 8, 7]), ([10], [11])]
+    pairs = [([*source, EOS], [BOS, *target, EOS]) for source, target in texts]
+    halves = [pairs[:2], pairs[2:], pairs[1:3]]
+    batches = [tuple(pad(rows) for rows in zip(*some, strict=True)) for some in halves]
+    return model, batches, optimizer(model.parameters(), lr=rate)
+
+
+TRAIN = Exercise(
+    id="06.train",
+    reference=lambda model, batches, optimizer: _train()(model, batches, optimizer),
+    inputs=(_arguments(torch.optim.SGD, 0.5), _arguments(torch.optim.Adam, 0.05)),
     mistakes=(
         mistake(
-            "clips each number",
-            "That bends the gradient: large entries lose, small ones stay. All entries are multiplied by one "
-            "factor, so that the direction stays.",
-            lambda gradients, most: [g.clamp(-most, most) for g in gradients],
+            "your code does not shift",
+            "Then the label at each position is a token that the decoder reads there, and copying it is "
+            "enough. It reads target[:, :-1] and must predict target[:, 1:].",
+            _train(inputs=slice(None), labels=slice(None)),
+            _train(inputs=FIRST, labels=FIRST),
+            _train(inputs=REST, labels=REST),
         ),
         mistake(
-            "clips each tensor by itself",
-            "The parts of the model would be shortened by different factors, and the direction would change. "
-            "Take the length over all tensors together.",
-            _each_by_itself,
+            "your code swaps what the decoder reads and what it must predict",
+            "It reads BOS first and never has to predict it. Read target[:, :-1], predict target[:, 1:].",
+            _train(inputs=REST, labels=FIRST),
         ),
         mistake(
-            "lengthens short gradients",
-            "Clipping only shortens: where the length is below the limit, the gradient stays as it is.",
-            _scaled(lambda length, most: most / length),
+            "your loss counts the padding",
+            "Pass ignore_index=PAD to F.cross_entropy, or use your loss of exercise 2.",
+            _train(pad_id=IGNORED_BY_DEFAULT),
         ),
         mistake(
-            "never shortens anything",
-            "A gradient longer than the limit is multiplied by most/length, which is then below 1. The "
-            "factor is the smaller one of that and 1.",
-            _scaled(lambda length, most: (most / length).clamp(min=1.0)),
-            lambda gradients, most: list(gradients),
+            "your code adds up the gradients of all batches",
+            "backward() adds to the gradients that are already there. Call optimizer.zero_grad() before it.",
+            _train(zero=False),
         ),
         mistake(
-            "adds lengths instead of squares",
-            "The length of one long vector is the root of the sum of all squares. The lengths of its parts "
-            "do not add up to it: 3 and 4 make 5.",
-            lambda gradients, most: [
-                g * (most / sum(each.norm() for each in gradients)).clamp(max=1.0) for g in gradients
-            ],
+            "your code never changes the parameters",
+            "After backward(), call optimizer.step(). If you do, check that zero_grad() does not come "
+            "between them: it deletes the gradients.",
+            _train(step=False),
         ),
         mistake(
-            "forgets the root",
-            "The sum of the squares is the square of the length: take its root.",
-            _scaled(lambda length, most: (most / length**2).clamp(max=1.0)),
-        ),
-    ),
-)
-
-
-def _noam(n: int, d_model: int, warmup: int, choose: Callable[[float, float], float] = min) -> float:
-    return d_model**-0.5 * choose(n**-0.5, n * warmup**-1.5)
-
-
-NOAM = Exercise(
-    id="06.noam",
-    reference=lambda n, d_model, warmup: _noam(n, d_model, warmup),
-    inputs=((1, 256, 4000), (4000, 256, 4000), (16_000, 256, 4000), (9, 64, 25), (100, 64, 25)),
-    tolerance=1e-9,
-    mistakes=(
-        mistake(
-            "takes the larger of the two terms",
-            "Then the rate falls first and rises afterwards, without end. At each step the smaller term "
-            "counts.",
-            lambda n, d_model, warmup: _noam(n, d_model, warmup, max),
+            "your code translates in the wrong direction",
+            "The encoder reads the source and the decoder the target: model(source, target[:, :-1]).",
+            _train(backwards=True),
         ),
         mistake(
-            "has no warm-up",
-            "1/√n alone is largest at the first step, when the model knows nothing.",
-            lambda n, d_model, warmup: d_model**-0.5 * n**-0.5,
-        ),
-        mistake(
-            "never falls",
-            "The straight line rises for ever. After the warm-up the other term, 1/√n, is the smaller one.",
-            lambda n, d_model, warmup: d_model**-0.5 * n * warmup**-1.5,
-            lambda n, d_model, warmup: d_model**-0.5 * min(warmup**-0.5, n * warmup**-1.5),
-        ),
-        mistake(
-            "rises to 1 instead of 1/√warmup",
-            "The two terms must meet at n = warmup, where n^(−1/2) is warmup^(−1/2). So the line is "
-            "n · warmup^(−3/2); with n/warmup the warm-up would be over far too soon.",
-            lambda n, d_model, warmup: d_model**-0.5 * min(n**-0.5, n / warmup),
-        ),
-        mistake(
-            "leaves d_model out",
-            "A wider model takes smaller steps: the rate is divided by √d_model.",
-            lambda n, d_model, warmup: min(n**-0.5, n * warmup**-1.5),
-        ),
-        mistake(
-            "multiplies by √d_model",
-            "The exponent of d_model is −1/2: a wider model takes smaller steps.",
-            lambda n, d_model, warmup: d_model * _noam(n, d_model, warmup),
-        ),
-        mistake(
-            "divides by d_model, not by its root",
-            "The exponent of d_model is −1/2, not −1.",
-            lambda n, d_model, warmup: _noam(n, d_model, warmup) / math.sqrt(d_model),
+            "your code returns only the last loss",
+            "Return a list with one number per batch. Append loss.item() inside the loop.",
+            lambda model, batches, optimizer: _train()(model, batches, optimizer)[-1],
         ),
     ),
 )

@@ -2,8 +2,7 @@
 
 from course_lib.exercises.ch07.choosing import TOP_K, TOP_P
 from course_lib.exercises.ch07.counting import BIGRAM, SCORES
-from course_lib.exercises.ch07.learning import ANSWER_LOSS, LOSS, MASK
-from course_lib.exercises.ch07.looking import INDUCTION
-from course_lib.exercises.ch07.pretraining import BERT, PAIR
+from course_lib.exercises.ch07.learning import LOSS
+from course_lib.exercises.ch07.stacking import GPT
 
-EXERCISES = (LOSS, BIGRAM, SCORES, MASK, TOP_K, TOP_P, ANSWER_LOSS, INDUCTION, PAIR, BERT)
+EXERCISES = (LOSS, SCORES, BIGRAM, GPT, TOP_P, TOP_K)

@@ -1,7 +1,9 @@
-"""Two numbers for the quality of a language model, and the simplest one to compare it with."""
+"""Perplexity, bits per character, and a bigram model as the baseline."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+from statistics import fmean
 
 import torch
 from torch import Tensor
@@ -13,7 +15,7 @@ Losses = Sequence[float]
 
 
 def _scores(losses: Losses, characters: int) -> tuple[float, float]:
-    return math.exp(sum(losses) / len(losses)), sum(losses) / LN2 / characters
+    return math.exp(fmean(losses)), math.fsum(losses) / LN2 / characters
 
 
 SCORES = Exercise(
@@ -26,46 +28,46 @@ SCORES = Exercise(
     ),
     mistakes=(
         mistake(
-            "takes 2 to the power of nats",
-            "The losses are natural logarithms, so the perplexity is e to the power of their mean. 2 to the "
-            "power of the mean would be right for bits.",
+            "your perplexity uses base 2 for nats",
+            "The losses are natural logarithms, so the perplexity is e to the power of their mean. "
+            "Base 2 would be right for bits.",
             lambda losses, characters: (2 ** (sum(losses) / len(losses)), _scores(losses, characters)[1]),
         ),
         mistake(
-            "takes the mean of the perplexities",
-            "Mean first, exponential afterwards. Otherwise one token that the model did not expect outweighs "
-            "all the others.",
+            "your perplexity is a mean of perplexities",
+            "One token that the model did not expect would then outweigh all others. Take the mean of "
+            "the losses first, then the exponential.",
             lambda losses, characters: (
                 sum(map(math.exp, losses)) / len(losses), _scores(losses, characters)[1],
             ),
         ),
         mistake(
-            "takes the sum instead of the mean",
-            "e to the power of the sum is one over the probability of the whole text. The perplexity is that "
-            "of a token, so it needs the mean.",
+            "your perplexity uses the sum instead of the mean",
+            "e to the power of the sum is one over the probability of the whole text. Perplexity is "
+            "per token, so use the mean.",
             lambda losses, characters: (math.exp(sum(losses)), _scores(losses, characters)[1]),
         ),
         mistake(
-            "gives nats for each character",
-            "One nat is 1 / ln 2 = 1.44 bits: divide by math.log(2).",
+            "your second score is nats per character",
+            "One nat is 1 / ln 2 = 1.44 bits. Divide by math.log(2).",
             lambda losses, characters: (_scores(losses, characters)[0], sum(losses) / characters),
         ),
         mistake(
-            "multiplies by ln 2",
-            "A bit is the smaller unit, so there are more bits than nats: divide by math.log(2).",
+            "your second score multiplies by ln 2",
+            "A bit is smaller than a nat, so there are more bits than nats. Divide by math.log(2).",
             lambda losses, characters: (_scores(losses, characters)[0], sum(losses) * LN2 / characters),
         ),
         mistake(
-            "gives bits for each token",
-            "Tokens of different vocabularies are differently long. The sum over all tokens, divided by the "
-            "number of characters, can be compared.",
+            "your second score is bits per token",
+            "Tokens of different vocabularies have different lengths, so only bits per character can "
+            "be compared. Divide the sum of all losses by `characters`.",
             lambda losses, characters: (
                 _scores(losses, characters)[0], sum(losses) / LN2 / len(losses),
             ),
         ),
         mistake(
-            "divides by tokens and by characters",
-            "The bits of the whole text are the sum of all losses: divide that by the characters alone.",
+            "your second score divides by tokens and by characters",
+            "The bits of the whole text are the sum of all losses. Divide that sum by `characters` only.",
             lambda losses, characters: (
                 _scores(losses, characters)[0], sum(losses) / LN2 / len(losses) / characters,
             ),
@@ -74,63 +76,115 @@ SCORES = Exercise(
 )  # fmt: skip
 
 
-def _counts(ids: Sequence[int], vocab: int) -> Tensor:
+def _counts(ids: Sequence[int], vocab: int, most: float | int = math.inf) -> Tensor:
+    """How often each token (column) follows each other one (row). most: where the counting stops."""
     table = torch.zeros(vocab, vocab)
-    for first, second in zip(ids, ids[1:], strict=False):
-        table[first, second] += 1
+    for (first, second), count in Counter(zip(ids, ids[1:], strict=False)).items():
+        table[first, second] = min(count, most)
     return table
 
 
 def _rows(counts: Answer) -> Answer:
-    """A function that makes each row of a table of counts sum to 1."""
+    """Function that normalizes each row of a matrix of counts."""
 
-    def probabilities(ids: Sequence[int], vocab: int) -> Tensor:
-        table = counts(ids, vocab)
+    def probabilities(ids: Sequence[int], vocab: int, added: float | int) -> Tensor:
+        table = counts(ids, vocab, added)
         return table / table.sum(dim=1, keepdim=True)
 
     return probabilities
 
 
+def _divided(denominator: Answer) -> Answer:
+    """Function that divides the smoothed counts by something else than their sum over each row."""
+
+    def probabilities(ids: Sequence[int], vocab: int, added: float | int) -> Tensor:
+        counts = _counts(ids, vocab)
+        return (counts + added) / denominator(ids, counts, added)
+
+    return probabilities
+
+
+def _occurrences(ids: Sequence[int], counts: Tensor) -> Tensor:
+    return torch.tensor([[float(list(ids).count(token))] for token in range(len(counts))])
+
+
 BIGRAM = Exercise(
     id="07.bigram",
-    reference=_rows(lambda ids, vocab: _counts(ids, vocab) + 1),
-    inputs=(([0, 1, 0, 0], 2), ([2, 0, 1, 2, 0, 2, 0, 3], 5)),
+    reference=_rows(lambda ids, vocab, added: _counts(ids, vocab) + added),
+    inputs=(([0, 1, 0, 0], 2, 1), ([2, 0, 1, 2, 0, 2, 0, 3], 5, 0.5), ([0, 0, 0, 1, 0, 2], 3, 0.1)),
     mistakes=(
         mistake(
-            "adds nothing to the counts",
-            "A pair that never occurred gets the probability 0, and costs an infinite loss where it does "
-            "occur. Add 1 to every count.",
-            _rows(_counts),
-            lambda ids, vocab: _counts(ids, vocab) / _counts(ids, vocab).sum(1, keepdim=True).clamp(min=1),
+            "your code adds nothing to the counts",
+            "A pair that never occurred gets probability 0, and an infinite loss when it does occur. "
+            "Add `added` to every count.",
+            _rows(lambda ids, vocab, added: _counts(ids, vocab)),
+            lambda ids, vocab, added: (
+                _counts(ids, vocab) / _counts(ids, vocab).sum(1, keepdim=True).clamp(min=1)
+            ),
         ),
         mistake(
-            "has the token that follows in the rows",
-            "Row i holds what follows token i, and each row sums to 1.",
-            _rows(lambda ids, vocab: _counts(ids, vocab).T + 1),
-            lambda ids, vocab: _rows(lambda i, v: _counts(i, v) + 1)(ids, vocab).T,
+            "your code always adds 1",
+            "1 is a lot for a large vocabulary: each row then has `vocab` pairs that nobody has seen. Add "
+            "`added` instead.",
+            _rows(lambda ids, vocab, added: _counts(ids, vocab) + 1),
         ),
         mistake(
-            "makes the columns sum to 1",
+            "your code smooths only the pairs that never occurred",
+            "Then a pair that occurred once may end up below one that never did. Add `added` to every count.",
+            _rows(lambda ids, vocab, added: _counts(ids, vocab).where(_counts(ids, vocab) > 0, added)),
+        ),
+        mistake(
+            "your code notes whether a pair occurred, not how often",
+            "A pair that occurs twice as often is twice as likely. Increase the count each time: += 1.",
+            _rows(lambda ids, vocab, added: _counts(ids, vocab, most=1) + added),
+        ),
+        mistake(
+            "your code puts the next token in the rows",
+            "Row i must hold what follows token i. Index the counts as [first, second], and normalize "
+            "each row.",
+            _rows(lambda ids, vocab, added: _counts(ids, vocab).T + added),
+            lambda ids, vocab, added: _rows(lambda i, v, a: _counts(i, v) + a)(ids, vocab, added).T,
+        ),
+        mistake(
+            "your code normalizes the columns",
             "That answers another question: which token came before this one? Divide each row by its sum.",
-            lambda ids, vocab: (_counts(ids, vocab) + 1) / (_counts(ids, vocab) + 1).sum(0),
+            _divided(lambda ids, counts, added: (counts + added).sum(0)),
         ),
         mistake(
-            "makes the whole table sum to 1",
-            "That is the probability of the pair. What is wanted is the probability of the second token once "
-            "the first one is known: divide each row by its sum.",
-            lambda ids, vocab: (_counts(ids, vocab) + 1) / (_counts(ids, vocab) + 1).sum(),
+            "your code normalizes the whole matrix",
+            "That gives the probability of the pair. The exercise asks for the probability of the "
+            "second token given the first: divide each row by its sum.",
+            _divided(lambda ids, counts, added: (counts + added).sum()),
         ),
         mistake(
-            "divides by the counts before 1 was added",
-            "Then the rows sum to more than 1. Each of the `vocab` cells has got 1 more, so the sum of a row "
-            "has grown by `vocab`.",
-            lambda ids, vocab: (_counts(ids, vocab) + 1) / _counts(ids, vocab).sum(1, keepdim=True),
-            lambda ids, vocab: (_counts(ids, vocab) + 1) / (_counts(ids, vocab).sum(1, keepdim=True) + 1),
+            "your code divides by the counts before smoothing",
+            "Then the rows sum to more than 1. Each of the `vocab` entries grew by `added`, so compute the "
+            "row sums after adding.",
+            _divided(lambda ids, counts, added: counts.sum(1, keepdim=True)),
+            _divided(lambda ids, counts, added: counts.sum(1, keepdim=True) + added),
         ),
         mistake(
-            "joins the end of the text to its beginning",
-            "The last token has no successor: there are len(ids) − 1 pairs.",
-            _rows(lambda ids, vocab: _counts([*ids, ids[0]], vocab) + 1),
+            "your code counts the last token as if something followed it",
+            "No pair begins with the last token of the text, so its occurrences are more than the sum "
+            "of its row. Divide by the sum of the row.",
+            _divided(lambda ids, counts, added: _occurrences(ids, counts) + added * len(counts)),
+        ),
+        mistake(
+            "your code connects the end of the text to its beginning",
+            "The last token has no successor. There are only len(ids) − 1 pairs.",
+            _rows(lambda ids, vocab, added: _counts([*ids, ids[0]], vocab) + added),
+        ),
+        mistake(
+            "your code pairs each token with the one after next",
+            "Pair each token with its direct successor: zip(ids, ids[1:]).",
+            _rows(lambda ids, vocab, added: _counts_apart(ids, vocab) + added),
         ),
     ),
-)  # fmt: skip
+)
+
+
+def _counts_apart(ids: Sequence[int], vocab: int) -> Tensor:
+    table = torch.zeros(vocab, vocab)
+    for first, second in zip(ids, ids[2:], strict=False):
+        table[first, second] += 1
+    return table

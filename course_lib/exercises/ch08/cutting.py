@@ -1,67 +1,69 @@
-"""From pixels to tokens: an image cut into squares, and the squares turned into vectors."""
+"""Patch embedding: cutting images into patches and projecting them."""
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from course_lib.exercises.exercise import Exercise, mistake, numbered
-from course_lib.patches import unfold_patches
+from course_lib.layers.patches import unfold_patches
 
 
-def _squares(images: Tensor, size: int) -> Tensor:
-    """The axes of cut images: batch, channels, rows and columns of squares, rows and columns in a square."""
+def _patch_axes(images: Tensor, size: int) -> Tensor:
+    """Patches with axes (batch, channels, patch rows, patch columns, pixel rows, pixel columns)."""
     return images.unfold(2, size, size).unfold(3, size, size)
 
 
 def _in_order(images: Tensor, size: int, *axes: int) -> Tensor:
-    """The squares with their axes in another order; the first two of them number the patches."""
-    return _squares(images, size).permute(0, *axes).flatten(3).flatten(1, 2)
+    """Flattened patches with their axes in another order; the first two axes index the patches."""
+    return _patch_axes(images, size).permute(0, *axes).flatten(3).flatten(1, 2)
 
 
 PATCHES = Exercise(
     id="08.patches",
-    reference=unfold_patches,
+    reference=lambda images, size: unfold_patches(images, size),
     inputs=((numbered(1, 1, 4, 4), 2), (numbered(1, 3, 4, 4), 2), (numbered(2, 3, 6, 9), 3)),
     mistakes=(
         mistake(
-            "does not bring the channels of a square together",
-            "This is the listing of slides 98 and 102. After the two unfolds the channels stand before the "
-            "squares, so a row of the result is three squares of one colour. Permute first: the numbers of "
-            "the squares, then channels and pixels.",
-            lambda images, size: _squares(images, size).reshape(
+            "your code does not bring the channels of a patch together",
+            "After the two unfolds, the channels come before the patch axes, so each row of the result "
+            "mixes several patches of one color. Permute first: the patch axes, then channels and "
+            "pixels.",
+            lambda images, size: _patch_axes(images, size).reshape(
                 len(images), -1, images.shape[1] * size * size
             ),
         ),
         mistake(
-            "goes down the columns",
-            "Patches follow one another as words on a page: along the first row of squares, then the next.",
+            "your code numbers the patches column by column",
+            "Patches follow reading order: along the first row of patches, then the next. Do not swap "
+            "the two patch axes.",
             lambda images, size: _in_order(images, size, 3, 2, 1, 4, 5),
         ),
         mistake(
-            "lays the pixels of each square on their side",
-            "The last two axes are the rows and the columns in a square, in this order.",
+            "your code transposes the pixels in each patch",
+            "The last two axes are the rows and the columns within a patch, in this order.",
             lambda images, size: _in_order(images, size, 2, 3, 1, 5, 4),
         ),
         mistake(
-            "puts the channels behind the pixels",
-            "Asked is channel by channel: all red numbers of a square, then all green ones. The weights of a "
-            "convolution lie in the same order.",
+            "your code puts the channels after the pixels",
+            "The order is channel by channel: all red values of a patch, then all green ones. The "
+            "weights of a convolution have the same order.",
             lambda images, size: _in_order(images, size, 2, 3, 4, 5, 1),
         ),
         mistake(
-            "cuts strips instead of squares",
-            "reshape only counts on along the memory, and there one row of pixels follows another. A square "
-            "has pixels of several rows: unfold both sides first.",
+            "your code cuts strips instead of squares",
+            "reshape keeps the memory order, where one row of pixels follows another. A patch has "
+            "pixels from several rows, so unfold height and width first.",
             lambda images, size: images.reshape(len(images), -1, images.shape[1] * size * size),
         ),
         mistake(
-            "lets the squares overlap",
-            "The step from one square to the next is the size of a square.",
+            "your patches overlap",
+            "The step from one patch to the next must equal the patch size. Set the stride.",
             lambda images, size: F.unfold(images, size).transpose(1, 2),
         ),
         mistake(
-            "has a column for each patch",
-            "`F.unfold` returns (batch, pixels, patches). The tokens of a sequence stand on axis 1: swap.",
+            "your code has a column per patch",
+            "`F.unfold` returns (batch, pixels, patches), but the tokens of a sequence are axis 1. "
+            "Swap the last two axes.",
             lambda images, size: F.unfold(images, size, stride=size),
         ),
     ),
@@ -84,30 +86,31 @@ EMBED = Exercise(
     inputs=(_case(1, 2, 3, 1, 2), _case(2, 5, 4, 3, 2)),
     mistakes=(
         mistake(
-            "leaves the bias out",
-            "The convolution adds its bias to every patch.",
+            "your code leaves out the bias",
+            "The convolution adds its bias to every patch. Add `bias`.",
             lambda patches, weight, bias: _embed(patches, weight, 0 * bias),
         ),
         mistake(
-            "turns the weights into the right shape with the wrong contents",
-            "The rows of `weight.flatten(1)` are the kernels, one for each number of the result. As a matrix "
-            "to multiply by, it must be transposed; reshape does not transpose.",
+            "your code reshapes the weights instead of transposing them",
+            "The rows of `weight.flatten(1)` are the kernels, one per output feature. To multiply "
+            "patches by it, transpose it; reshape has the same shape but the wrong contents.",
             lambda patches, weight, bias: patches @ weight.reshape(-1, len(weight)) + bias,
         ),
         mistake(
-            "reads the weights with the channels last",
-            "In `weight` the channels stand before the pixels, as in the patches. Nothing must be permuted.",
+            "your code reads the weights with the channels last",
+            "In `weight`, the channels come before the pixels, just as in the patches. Do not permute.",
             lambda patches, weight, bias: _embed(patches, weight.permute(0, 2, 3, 1), bias),
         ),
         mistake(
-            "flips the kernels",
-            "The convolution of mathematics turns its kernel round; that of neural networks does not.",
+            "your code flips the kernels",
+            "Convolution in mathematics flips the kernel; in neural networks it does not. Leave out "
+            "the flip.",
             lambda patches, weight, bias: _embed(patches, weight.flip(2, 3), bias),
             lambda patches, weight, bias: _embed(patches, weight.flip(1, 2, 3), bias),
         ),
         mistake(
-            "lays the kernels on their side",
-            "Rows and columns of a kernel are those of the square it is laid upon.",
+            "your code transposes the kernels",
+            "Rows and columns of a kernel match those of the patch. Leave them in order.",
             lambda patches, weight, bias: _embed(patches, weight.transpose(2, 3), bias),
         ),
     ),

@@ -1,4 +1,4 @@
-"""What a trained model gets wrong, and where its class token looks."""
+"""Confusion matrix, and the attention map of the class token."""
 
 import torch
 from torch import Tensor
@@ -19,19 +19,20 @@ CONFUSION = Exercise(
     ),
     mistakes=(
         mistake(
-            "has the answers as rows and the truth as columns",
-            "In this course, as on slide 103, a row is a true class: it says what became of its images.",
+            "your matrix has predictions as rows and true classes as columns",
+            "In this course, each row is a true class and shows how its images were classified. Swap "
+            "the two.",
             lambda labels, predicted, classes: _count(predicted, labels, classes),
         ),
         mistake(
-            "counts equal cases once",
-            "`table[labels, predicted] += 1` reads, adds and writes for all images at once, so the second "
-            "image of a cell writes the same 1 again. Use a loop, bincount or index_put_(accumulate=True).",
+            "your code counts repeated pairs once",
+            "`table[labels, predicted] += 1` reads, adds and writes all entries at once, so repeated "
+            "pairs overwrite each other. Use a loop, bincount or index_put_(accumulate=True).",
             lambda labels, predicted, classes: _count(labels, predicted, classes).clamp(max=1),
         ),
         mistake(
-            "gives shares instead of counts",
-            "Shares hide how many images there were. Slide 103 prints them; asked are the counts.",
+            "your matrix holds fractions instead of counts",
+            "Fractions hide how many images there were. Return the counts.",
             lambda labels, predicted, classes: (
                 (table := _count(labels, predicted, classes).float())
                 / table.sum(dim=1, keepdim=True).clamp(min=1)
@@ -40,13 +41,13 @@ CONFUSION = Exercise(
             lambda labels, predicted, classes: 100 * _count(labels, predicted, classes) / len(labels),
         ),
         mistake(
-            "counts only what is right",
-            "The diagonal is the accuracy. What is confused with what stands beside it.",
+            "your matrix counts only the correct predictions",
+            "The diagonal gives the accuracy, but the confusions are beside it. Count every image.",
             lambda labels, predicted, classes: _count(labels, predicted, classes).diag().diag(),
         ),
         mistake(
-            "counts only what is wrong",
-            "What is right belongs into it, on the diagonal. Otherwise a rare class looks like an easy one.",
+            "your matrix counts only the wrong predictions",
+            "Without the diagonal, a rare class looks like an easy one. Count the correct ones too.",
             lambda labels, predicted, classes: (
                 (table := _count(labels, predicted, classes)) - table.diag().diag()
             ),
@@ -56,61 +57,62 @@ CONFUSION = Exercise(
 
 
 def _weights(heads: int, side: int, seed: int) -> Tensor:
-    """Of two images: (batch, heads, tokens, tokens), with a class token before side × side patches."""
+    """Random attention weights of two images, (batch, heads, tokens, tokens), with a class token first."""
     tokens = 1 + side * side
     return torch.randn(2, heads, tokens, tokens, generator=torch.Generator().manual_seed(seed)).softmax(-1)
 
 
-def _picture(looks: Tensor, side: int) -> Tensor:
-    """A weight for each patch as a picture that sums to 1."""
-    return (looks / looks.sum(dim=-1, keepdim=True)).unflatten(-1, (side, side))
+def _map(weights_of_patches: Tensor, side: int) -> Tensor:
+    """Weights of the patches as an image that sums to 1."""
+    return (weights_of_patches / weights_of_patches.sum(dim=-1, keepdim=True)).unflatten(-1, (side, side))
 
 
 MAP = Exercise(
     id="08.map",
-    reference=lambda weights, side: _picture(weights[:, :, 0, 1:].mean(dim=1), side),
+    reference=lambda weights, side: _map(weights[:, :, 0, 1:].mean(dim=1), side),
     inputs=((_weights(2, 2, 0), 2), (_weights(3, 3, 1), 3)),
     mistakes=(
         mistake(
-            "asks which patches look at the class token",
-            "Rows are queries, columns are keys. The class token's own weights are row 0, not column 0.",
-            lambda weights, side: _picture(weights[:, :, 1:, 0].mean(dim=1), side),
+            "your code shows which patches attend to the class token",
+            "Rows are queries and columns are keys. The weights of the class token are row 0, not column 0.",
+            lambda weights, side: _map(weights[:, :, 1:, 0].mean(dim=1), side),
         ),
         mistake(
-            "begins with the class token itself",
-            "Key 0 is the class token, and patch 0 is key 1. Here every weight stands one place too late.",
-            lambda weights, side: _picture(weights[:, :, 0, :-1].mean(dim=1), side),
+            "your map begins with the class token itself",
+            "Key 0 is the class token, so patch 0 is key 1. Your map is shifted by one patch: use [..., 1:].",
+            lambda weights, side: _map(weights[:, :, 0, :-1].mean(dim=1), side),
         ),
         mistake(
-            "lays the picture on its side",
-            "Patches follow one another row by row: the row of patches is the first of the two axes.",
-            lambda weights, side: _picture(weights[:, :, 0, 1:].mean(dim=1), side).transpose(1, 2),
+            "your map is transposed",
+            "Patches follow one another row by row. The first of the two map axes is the patch row.",
+            lambda weights, side: _map(weights[:, :, 0, 1:].mean(dim=1), side).transpose(1, 2),
         ),
         mistake(
-            "does not sum to 1",
-            "What the class token gives to itself is left out, so the rest sums to less: divide by its sum.",
+            "your map does not sum to 1",
+            "You left out the weight of the class token on itself, so the rest sums to less. Divide by "
+            "its sum.",
             lambda weights, side: weights[:, :, 0, 1:].mean(dim=1).unflatten(-1, (side, side)),
         ),
         mistake(
-            "divides before it averages over the heads",
-            "Then a head that hardly looks at the patches counts as much as one that looks at nothing else. "
-            "Average first, divide afterwards.",
-            lambda weights, side: _picture(weights[:, :, 0, 1:], side).mean(dim=1),
+            "your code normalizes before it averages over the heads",
+            "Then a head that hardly attends to the patches counts as much as one that attends only to "
+            "them. Average first, then normalize.",
+            lambda weights, side: _map(weights[:, :, 0, 1:], side).mean(dim=1),
         ),
         mistake(
-            "shows the first head only",
-            "Average over the heads, axis 1.",
-            lambda weights, side: _picture(weights[:, 0, 0, 1:], side),
+            "your map shows only the first head",
+            "Average over all heads, axis 1.",
+            lambda weights, side: _map(weights[:, 0, 0, 1:], side),
         ),
         mistake(
-            "averages over the queries",
-            "That is where all tokens look. Asked is the class token: row 0.",
-            lambda weights, side: _picture(weights[:, :, :, 1:].mean(dim=(1, 2)), side),
+            "your code averages over the queries",
+            "That shows where all tokens attend. The exercise asks for the class token: row 0.",
+            lambda weights, side: _map(weights[:, :, :, 1:].mean(dim=(1, 2)), side),
         ),
         mistake(
-            "averages over the images",
-            "Axis 0 is the batch, and each image has its own picture. The heads are axis 1.",
-            lambda weights, side: _picture(weights[:, :, 0, 1:].mean(dim=0), side),
+            "your code averages over the images",
+            "Axis 0 is the batch, and each image needs its own map. Average over the heads, axis 1.",
+            lambda weights, side: _map(weights[:, :, 0, 1:].mean(dim=0), side),
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""How large a classifier's last layer is."""
+"""Parameter count of a classification head."""
 
 from course_lib.exercises.exercise import Exercise, mistake
 
@@ -13,29 +13,29 @@ HEAD_SIZE = Exercise(
     inputs=((3, 4, 2), (16, 32, 5), (160, 64, 1000)),
     mistakes=(
         mistake(
-            "forgets the biases",
-            "A linear layer has one bias for each class, beside its matrix.",
+            "your answer forgets the biases",
+            "A linear layer has one bias per class, besides its matrix. Add `classes` to both counts.",
             lambda tokens, d_model, classes: (tokens * d_model * classes, d_model * classes),
         ),
         mistake(
-            "makes the pooled head as long as the text",
-            "Mean, maximum and class token leave one vector of d_model numbers, however long the text is: "
-            "the matrix is (classes, d_model).",
+            "your answer lets the pooled head grow with the text",
+            "Mean, maximum and class token give one vector of d_model features, however long the text "
+            "is. The matrix is (classes, d_model).",
             lambda tokens, d_model, classes: (_both(tokens, d_model, classes)[0],) * 2,
         ),
         mistake(
-            "makes the flattened head as short as the pooled one",
-            "Flattened states are tokens · d_model numbers, and each has a weight for each class.",
+            "your answer makes the flattened head as small as the pooled one",
+            "The flattened hidden states have tokens · d_model features, and each has a weight per class.",
             lambda tokens, d_model, classes: (_both(tokens, d_model, classes)[1],) * 2,
         ),
         mistake(
-            "swaps the two",
-            "First the flattened head, then the pooled one.",
+            "your answer swaps the two heads",
+            "Return the flattened head first, then the pooled one.",
             lambda tokens, d_model, classes: _both(tokens, d_model, classes)[::-1],
         ),
         mistake(
-            "gives each place biases of its own",
-            "The flattened head is one linear layer: one bias for each class.",
+            "your answer gives each position its own biases",
+            "The flattened head is one linear layer, with one bias per class.",
             lambda tokens, d_model, classes: (
                 tokens * _both(tokens, d_model, classes)[1],
                 _both(tokens, d_model, classes)[1],

@@ -1,4 +1,4 @@
-"""The mean and the maximum over the tokens of a text, padding left out."""
+"""Mean and max pooling over the non-padding tokens."""
 
 import torch
 from torch import Tensor
@@ -28,37 +28,37 @@ MEAN = Exercise(
     inputs=PADDED,
     mistakes=(
         mistake(
-            "counts the padding in the mean",
-            "The states of padding mean nothing, and how many there are depends on the longest text of the "
-            "batch. Leave them out of the sum and out of the number.",
+            "your mean counts the padding",
+            "The hidden states of padding mean nothing, and how many there are depends on the longest "
+            "text in the batch. Leave them out of the sum and out of the count.",
             lambda states, real: states.mean(dim=1),
         ),
         mistake(
-            "divides by the padded length",
-            "The sum is right, but it is divided by all places. A short text in a long batch then has a "
-            "small vector: divide by the number of its real tokens.",
+            "your mean divides by the padded length",
+            "The sum is right, but a short text in a long batch then gets a small vector. Divide by "
+            "the number of real tokens.",
             lambda states, real: (states * real[..., None]).mean(dim=1),
         ),
         mistake(
-            "pools over the wrong axis",
-            "Axis 0 is the batch, axis 1 the tokens, axis 2 the features. The tokens are to vanish.",
+            "your code pools over the wrong axis",
+            "Axis 0 is the batch, axis 1 the tokens, axis 2 the features. Pool over axis 1.",
             lambda states, real: (states * real[..., None]).sum(dim=2) / real.sum(dim=1, keepdim=True),
             lambda states, real: states.mean(dim=2),
             lambda states, real: states.mean(dim=0),
         ),
         mistake(
-            "averages over the batch as well",
-            "Each text has its own number of tokens, and its own mean: sum over axis 1 alone.",
+            "your code also averages over the batch",
+            "Each text has its own number of tokens and its own mean. Sum over axis 1 only.",
             lambda states, real: (states * real[..., None]).sum(dim=1) / real.sum(),
             lambda states, real: states[real].mean(dim=0).expand(len(states), -1),
         ),
         mistake(
-            "averages the padding instead",
-            "In this course True means: this is a real token.",
+            "your code averages the padding",
+            "In this course, `real` is True for real tokens. Do not invert it.",
             lambda states, real: (states * ~real[..., None]).sum(dim=1) / (~real).sum(dim=1, keepdim=True),
         ),
         mistake(
-            "sums up",
+            "your code returns a sum",
             "The sum grows with the length of the text. Divide by the number of real tokens.",
             lambda states, real: (states * real[..., None]).sum(dim=1),
         ),
@@ -74,33 +74,34 @@ MAX = Exercise(
     ),
     mistakes=(
         mistake(
-            "lets padding win",
-            "Where padding has the largest value of a feature, it becomes the feature of the text. Take the "
-            "padding out of the running first.",
+            "your maximum includes the padding",
+            "If padding has the largest value of a feature, it decides that feature of the text. Set "
+            "padding to −∞ first.",
             lambda states, real: states.amax(dim=1),
         ),
         mistake(
-            "sets padding to 0",
-            "Where all real values of a feature are negative, the 0 of the padding wins. Only −∞ never does.",
+            "your code sets padding to 0",
+            "If all real values of a feature are negative, the 0 of the padding wins. Only −∞ never does.",
             lambda states, real: (states * real[..., None]).amax(dim=1),
         ),
         mistake(
-            "pools over the wrong axis",
-            "Axis 1 holds the tokens. The maximum is taken over them, for each feature by itself.",
+            "your code pools over the wrong axis",
+            "Axis 1 holds the tokens. Take the maximum over them, for each feature separately.",
             lambda states, real: states.masked_fill(~real[..., None], -torch.inf).amax(dim=2),
             lambda states, real: states.masked_fill(~real[..., None], -torch.inf).amax(dim=0),
         ),
         mistake(
-            "takes one whole token",
-            "The maximum is of each feature by itself: they may come from different tokens.",
+            "your code takes one whole token",
+            "The maximum is taken for each feature separately. Different features may come from "
+            "different tokens.",
             lambda states, real: states[
                 torch.arange(len(states)),
                 states.sum(dim=-1).masked_fill(~real, -torch.inf).argmax(dim=1),
             ],
         ),
         mistake(
-            "hides the real tokens",
-            "True means: this is a real token. Fill where it is False.",
+            "your code masks the real tokens",
+            "`real` is True for real tokens. Fill the positions where it is False.",
             lambda states, real: states.masked_fill(real[..., None], -torch.inf).amax(dim=1),
         ),
     ),

@@ -1,22 +1,22 @@
-"""Reading one token of a text, or all of them side by side."""
+"""Pooling alternatives: the class token, the last token, or all tokens flattened."""
 
 import torch
 from torch import Tensor
 
 from course_lib.exercises.ch09.pooling import LARGE, PADDED, SMALL, average, random_states
 from course_lib.exercises.exercise import Exercise, mistake
-from course_lib.tokens import CLS, PAD
+from course_lib.text.tokenizers import CLS, PAD
 
 
-def _put(table: Tensor, ids: Tensor, place: int = 0, token: int = CLS) -> Tensor:
-    """Vectors of the ids, with one more token at a place."""
+def _insert(table: Tensor, ids: Tensor, place: int = 0, token: int = CLS) -> Tensor:
+    """Embeddings of the ids with one more token inserted at index `place`."""
     new = torch.full_like(ids[:, :1], token)
     return table[torch.cat([ids[:, :place], new, ids[:, place:]], dim=1)]
 
 
 CLASS_TOKEN = Exercise(
     id="09.class_token",
-    reference=_put,
+    reference=_insert,
     inputs=(
         (random_states(1, 9, 3)[0], torch.tensor([[6, 7]])),
         (
@@ -26,32 +26,32 @@ CLASS_TOKEN = Exercise(
     ),
     mistakes=(
         mistake(
-            "does not expand the class token",
-            "Every text needs its own copy of the class token in front: as many as the batch has rows.",
+            "your code does not expand the class token",
+            "Every text in the batch needs its own copy at the front. Expand it to as many rows as "
+            "`ids` has.",
             lambda table, ids: torch.cat([table[CLS].view(1, 1, -1), table[ids[:1]]], dim=1),
             lambda table, ids: torch.cat([table[CLS].view(1, 1, -1), table[ids].flatten(0, 1)[None]], dim=1),
         ),
         mistake(
-            "puts it at the end",
-            "Behind the text it stands at another place for each length, after padding even. In front it is "
-            "always token 0.",
-            lambda table, ids: _put(table, ids, ids.shape[1]),
+            "your code puts the class token at the end",
+            "There its index depends on the length of the text, and it may even follow padding. At the "
+            "front, it is always token 0.",
+            lambda table, ids: _insert(table, ids, ids.shape[1]),
         ),
         mistake(
-            "overwrites the first word",
-            "The class token comes before the first word, and not in its place: the text gets one token "
-            "longer.",
-            lambda table, ids: _put(table, ids[:, 1:]),
+            "your code overwrites the first word",
+            "The class token comes before the first word, not in its place. The text gets one token longer.",
+            lambda table, ids: _insert(table, ids[:, 1:]),
         ),
         mistake(
-            "adds the class token to every word",
-            "It is a token of its own, beside the words: use `cat`, along the axis of the tokens.",
+            "your code adds the class token to every word",
+            "It is a separate token. Concatenate it along the token axis with torch.cat.",
             lambda table, ids: table[ids] + table[CLS],
         ),
         mistake(
-            "puts padding in front",
-            "PAD is hidden from everybody. The class token is a token like any other, with the id CLS.",
-            lambda table, ids: _put(table, ids, token=PAD),
+            "your code puts PAD at the front",
+            "PAD is masked, so nothing attends to it. Use the id CLS.",
+            lambda table, ids: _insert(table, ids, token=PAD),
         ),
     ),
 )
@@ -67,29 +67,29 @@ LAST = Exercise(
     inputs=PADDED,
     mistakes=(
         mistake(
-            "reads the first token",
-            "Under a causal mask the first token has seen nothing but itself. Only the last one has seen "
-            "everything.",
+            "your code reads the first token",
+            "Under a causal mask, the first token has seen only itself. Read the last real token, the "
+            "only one that has seen the whole text.",
             lambda states, real: states[:, 0],
         ),
         mistake(
-            "reads the padding",
-            "At the last place of a short text stands padding. Its last token is number real.sum() − 1.",
+            "your code reads the padding",
+            "A short text in a batch ends with padding. Its last real token has index real.sum() − 1.",
             lambda states, real: states[:, -1],
         ),
         mistake(
-            "is one place too far",
-            "Places are counted from 0: of n real tokens the last is number n − 1.",
+            "your code is one position too far",
+            "Indices start at 0, so the last of n real tokens has index n − 1.",
             lambda states, real: _at(states, real.sum(dim=1)),
         ),
         mistake(
-            "takes the same place for all",
-            "Each text ends at a place of its own.",
+            "your code uses the same index for all texts",
+            "Each text has its own length. Compute the index of the last real token for each row.",
             lambda states, real: states[:, real.sum(dim=1).max() - 1],
         ),
         mistake(
-            "averages",
-            "Only one state is asked for: that of the last real token.",
+            "your code averages the hidden states",
+            "The exercise asks for a single hidden state: that of the last real token.",
             average,
         ),
     ),
@@ -109,26 +109,26 @@ FLATTEN = Exercise(
     inputs=((*SMALL, 4), (*LARGE, 7), (*LARGE, 5)),
     mistakes=(
         mistake(
-            "is as long as the batch",
-            "The head has weights for `places` places. Flattened at another length, the vector does not fit. "
-            "Fill up with zeros.",
+            "your vector is only as long as the batch",
+            "The head has weights for `places` positions, so a vector of any other length does not "
+            "fit. Pad with zeros.",
             lambda states, real, places: (states * real[..., None]).flatten(1),
         ),
         mistake(
-            "keeps the states of padding",
-            "The state of a padded place means nothing: put zeros there.",
+            "your code keeps the hidden states of padding",
+            "The hidden state of a padded position means nothing. Set it to zero.",
             lambda states, real, places: _flat(states, torch.ones_like(real), places),
         ),
         mistake(
-            "flattens the features first",
-            "The numbers of one token must stay together: token by token, and not feature by feature.",
+            "your code flattens feature by feature",
+            "The features of one token must stay together. Flatten token by token.",
             lambda states, real, places: (
                 _flat(states, real, places).unflatten(1, (places, -1)).transpose(1, 2).flatten(1)
             ),
         ),
         mistake(
-            "fills up in front",
-            "The first word belongs to the first weights. The zeros come after the text.",
+            "your code pads at the front",
+            "The first word belongs to the first weights. Put the zeros after the text.",
             lambda states, real, places: torch.cat(
                 [
                     states.new_zeros(len(states), (places - states.shape[1]) * states.shape[2]),
@@ -138,8 +138,8 @@ FLATTEN = Exercise(
             ),
         ),
         mistake(
-            "flattens the batch too",
-            "Each text keeps a row of its own: flatten from axis 1 on.",
+            "your code also flattens the batch",
+            "Each text needs its own row. Flatten from axis 1 on.",
             lambda states, real, places: _flat(states, real, places).flatten(),
         ),
     ),

@@ -1,4 +1,4 @@
-"""Noise into a picture, in one go, and out of it by a step."""
+"""Diffusion: adding noise in one step, and one DDIM step back."""
 
 import math
 from collections.abc import Callable
@@ -9,16 +9,18 @@ from torch import Tensor
 from course_lib.exercises.exercise import Exercise, mistake, normal
 
 
-def _kept(betas: Tensor, t: int) -> float:
+def _alpha_bar(betas: Tensor, t: int) -> float:
     return (1 - betas[:t]).prod().item()
 
 
-def _noised(picture: Callable[[float], float], rest: Callable[[float], float]) -> Callable[..., Tensor]:
-    """Picture and noise, mixed by these functions of the kept share."""
+def _noised(
+    image_factor: Callable[[float], float], noise_factor: Callable[[float], float]
+) -> Callable[..., Tensor]:
+    """Mix of image and noise, with both factors as functions of ᾱ."""
 
     def mix(clean: Tensor, noise: Tensor, betas: Tensor, t: int) -> Tensor:
-        kept = _kept(betas, t)
-        return picture(kept) * clean + rest(kept) * noise
+        alpha_bar = _alpha_bar(betas, t)
+        return image_factor(alpha_bar) * clean + noise_factor(alpha_bar) * noise
 
     return mix
 
@@ -27,7 +29,7 @@ BETAS = torch.tensor([0.1, 0.2, 0.3, 0.4, 0.5])
 
 NOISE = Exercise(
     id="10.noise",
-    reference=_noised(math.sqrt, lambda kept: math.sqrt(1 - kept)),
+    reference=_noised(math.sqrt, lambda alpha_bar: math.sqrt(1 - alpha_bar)),
     inputs=(
         (torch.tensor([1.0, -1.0]), torch.tensor([0.5, 2.0]), BETAS, 2),
         (normal(2, 3), normal(2, 3, seed=1), BETAS, 5),
@@ -35,39 +37,41 @@ NOISE = Exercise(
     ),
     mistakes=(
         mistake(
-            "mixes variances instead of roots",
-            "ᾱ and 1 − ᾱ are variances. Numbers are multiplied by their roots.",
-            _noised(lambda kept: kept, lambda kept: 1 - kept),
+            "your code mixes with the variances instead of their roots",
+            "ᾱ and 1 − ᾱ are variances. Multiply image and noise by their square roots.",
+            _noised(lambda alpha_bar: alpha_bar, lambda alpha_bar: 1 - alpha_bar),
         ),
         mistake(
-            "takes one step instead of all t",
-            "Every step keeps 1 − β of the variance, so after t steps the product of them all is kept.",
+            "your code takes one step instead of all t",
+            "Every step keeps a fraction 1 − β of the variance. After t steps, the product of all "
+            "those fractions is left.",
             lambda clean, noise, betas, t: (
                 (1 - betas[t - 1]).sqrt() * clean + betas[t - 1].sqrt() * noise if t else clean
             ),
         ),
         mistake(
-            "lets the shares of the numbers sum to 1",
-            "The variances sum to 1: if √ᾱ is the factor of the picture, √(1 − ᾱ) is that of the noise.",
-            _noised(math.sqrt, lambda kept: 1 - math.sqrt(kept)),
+            "your two factors sum to 1",
+            "The variances must sum to 1, not the factors. If the image has the factor √ᾱ, the noise "
+            "has √(1 − ᾱ).",
+            _noised(math.sqrt, lambda alpha_bar: 1 - math.sqrt(alpha_bar)),
         ),
         mistake(
-            "exchanges picture and noise",
-            "ᾱ is what is left of the picture. For t = 0 that is everything.",
-            _noised(lambda kept: math.sqrt(1 - kept), math.sqrt),
+            "your code swaps image and noise",
+            "ᾱ is the fraction of the image's variance that is left. At t = 0 that is all of it.",
+            _noised(lambda alpha_bar: math.sqrt(1 - alpha_bar), math.sqrt),
         ),
         mistake(
-            "counts one step too many",
-            "Step 0 is the clean picture: after t steps the first t of the betas were at work, betas[:t].",
+            "your code counts one step too many",
+            "t = 0 is the clean image. After t steps, the first t betas have acted: betas[:t].",
             lambda clean, noise, betas, t: (
-                math.sqrt(_kept(betas, t + 1)) * clean + math.sqrt(1 - _kept(betas, t + 1)) * noise
+                math.sqrt(_alpha_bar(betas, t + 1)) * clean + math.sqrt(1 - _alpha_bar(betas, t + 1)) * noise
             ),
         ),
         mistake(
-            "adds the noise to the whole picture",
-            "Each step also makes the picture a little fainter, by √(1 − β). Otherwise the variance would "
-            "grow with every step.",
-            _noised(lambda kept: 1.0, lambda kept: math.sqrt(1 - kept)),
+            "your code adds noise without shrinking the image",
+            "Each step also multiplies the image by √(1 − β). Otherwise, the variance would grow with "
+            "every step.",
+            _noised(lambda alpha_bar: 1.0, lambda alpha_bar: math.sqrt(1 - alpha_bar)),
         ),
     ),
 )
@@ -88,42 +92,41 @@ BACK = Exercise(
     ),
     mistakes=(
         mistake(
-            "stops at the clean estimate",
-            "The estimate is far too sure so early on. Mix it anew: as much noise as belongs to the next "
-            "stop.",
+            "your code stops at the clean estimate",
+            "This early, the estimate is still rough. Add noise to it again, as much as belongs to the "
+            "next step.",
             lambda x, found, here, there: (x - math.sqrt(1 - here) * found) / math.sqrt(here),
         ),
         mistake(
-            "does not make the picture strong again",
-            "In x the picture is √ᾱ times as strong as it was. What is left without the noise is to be "
-            "divided by that.",
+            "your code does not rescale the image",
+            "In x, the image has the factor √ᾱ. Divide by it after you subtract the noise.",
             lambda x, found, here, there: (
                 math.sqrt(there) * (x - math.sqrt(1 - here) * found) + math.sqrt(1 - there) * found
             ),
         ),
         mistake(
-            "mixes in as much noise as there was",
-            "At the next stop there is less noise: √(1 − ᾱ) of that stop.",
+            "your code adds back as much noise as before",
+            "The next step has less noise. Use √(1 − ᾱ) of that step, √(1 − there).",
             lambda x, found, here, there: (
                 math.sqrt(there) * (x - math.sqrt(1 - here) * found) / math.sqrt(here)
                 + math.sqrt(1 - here) * found
             ),
         ),
         mistake(
-            "takes all of the noise away as if it had the factor 1",
-            "The noise stands in x with the factor √(1 − ᾱ).",
+            "your code subtracts the noise with factor 1",
+            "In x, the noise has the factor √(1 − ᾱ). Subtract that multiple of it.",
             lambda x, found, here, there: (
                 math.sqrt(there) * (x - found) / math.sqrt(here) + math.sqrt(1 - there) * found
             ),
         ),
         mistake(
-            "uses the shares without their roots",
-            "ᾱ and 1 − ᾱ are variances; the numbers are multiplied by the roots.",
+            "your code uses the variances without their roots",
+            "ᾱ and 1 − ᾱ are variances. Multiply image and noise by their square roots.",
             lambda x, found, here, there: there * (x - (1 - here) * found) / here + (1 - there) * found,
         ),
         mistake(
-            "goes the wrong way",
-            "`here` is where x stands, with the smaller ᾱ; `there` is the stop with less noise.",
+            "your code steps in the wrong direction",
+            "`here` is the ᾱ of x, the smaller one. `there` is the ᾱ of the step with less noise.",
             lambda x, found, here, there: _back(x, found, there, here),
         ),
     ),

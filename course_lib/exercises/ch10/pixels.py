@@ -1,4 +1,4 @@
-"""Pictures as lists of pixels, the convolution that is three matrices, attention between pixels, its cost."""
+"""Pixel attention: flattening, a 1×1 convolution for queries, keys and values, attention, and its memory."""
 
 import math
 from collections.abc import Callable
@@ -14,33 +14,35 @@ FLATTEN = Exercise(
     inputs=((numbered(1, 2, 2, 3),), (numbered(2, 3, 4, 5),)),
     mistakes=(
         mistake(
-            "mixes pixels and channels: the shape is right, the contents are not",
-            "view and reshape only count on along the memory, where all pixels of channel 0 come first. "
-            "Flatten height and width, then swap the axes: x.flatten(2).transpose(1, 2).",
+            "your code mixes pixels and channels: the shape is right, the contents are not",
+            "view and reshape keep the memory order, where all pixels of channel 0 come first. Flatten "
+            "height and width, then swap the axes: x.flatten(2).transpose(1, 2).",
             lambda x: x.reshape(x.shape[0], -1, x.shape[1]),
             lambda x: x.flatten(1).unflatten(1, (-1, x.shape[1])),
         ),
         mistake(
-            "leaves the channels in front",
-            "Asked is a list of vectors, (batch, pixels, channels): the numbers of one pixel stand last.",
+            "your code leaves the channels before the pixels",
+            "The result must be (batch, pixels, channels): the features of a pixel come last. Swap the "
+            "last two axes.",
             lambda x: x.flatten(2),
         ),
         mistake(
-            "reads the picture column by column",
-            "A picture is read as a page: row by row. Attention would not mind, but the way back would turn "
-            "the picture over.",
+            "your code reads the image column by column",
+            "Images are read row by row. Attention would not notice, but converting back would "
+            "transpose the image.",
             lambda x: x.transpose(2, 3).flatten(2).transpose(1, 2),
             lambda x: x.permute(0, 3, 2, 1).flatten(1, 2),
         ),
         mistake(
-            "makes each row of the picture a vector",
-            "A token is one pixel, with the numbers of its channels; not a row, and not a channel.",
+            "your code does not make one token per pixel",
+            "A token is not a whole row: it is one pixel, with its channels as features. The result must "
+            "be (batch, pixels, channels).",
             lambda x: x.flatten(1, 2),
             lambda x: x.permute(0, 2, 1, 3).flatten(2),
         ),
         mistake(
-            "loses the batch",
-            "Each picture of the batch keeps its own list: the first axis stays.",
+            "your code loses the batch",
+            "Each image in the batch needs its own sequence. Keep the first axis.",
             lambda x: x.permute(0, 2, 3, 1).flatten(0, 2),
         ),
     ),
@@ -55,32 +57,34 @@ STACK = Exercise(
     ),
     mistakes=(
         mistake(
-            "puts the matrices side by side",
-            "The outputs lie along the rows of a convolution's weights. Three times as many outputs are "
-            "three times as many rows.",
+            "your code concatenates along the inputs",
+            "The outputs of a convolution are the rows of its weights. Three times as many outputs "
+            "need three times as many rows: concatenate along dim=0.",
             lambda q, k, v: torch.cat([q, k, v], dim=1)[:, :, None],
         ),
         mistake(
-            "forgets the axis of the width",
-            "A Conv1d has weights of shape (outputs, inputs, width), here with the width 1.",
+            "your code forgets the kernel axis",
+            "A Conv1d has weights of shape (outputs, inputs, kernel size). Add a last axis of size 1.",
             lambda q, k, v: torch.cat([q, k, v]),
         ),
         mistake(
-            "transposes the matrices",
-            "A convolution computes W x for each pixel, with a row of W for each output, as nn.Linear does.",
+            "your code transposes the matrices",
+            "A convolution computes W x for each pixel, with one row of W per output, just like "
+            "nn.Linear. Do not transpose.",
             lambda q, k, v: torch.cat([q.t(), k.t(), v.t()])[:, :, None],
         ),
         mistake(
-            "has them in another order",
-            "The layer takes the first third of the channels as queries, then keys, then values.",
+            "your code has the matrices in the wrong order",
+            "The layer reads queries, keys and values from the first, second and last third of the "
+            "channels. Concatenate in that order.",
             lambda q, k, v: torch.cat([v, k, q])[:, :, None],
             lambda q, k, v: torch.cat([k, q, v])[:, :, None],
             lambda q, k, v: torch.cat([q, v, k])[:, :, None],
         ),
         mistake(
-            "deals the rows out in turn",
-            "Row 0 of W_Q, row 0 of W_K, row 0 of W_V, row 1 of W_Q and so on: then the first third of the "
-            "channels is a mixture. One whole matrix comes after the other.",
+            "your code interleaves the rows",
+            "With row 0 of W_Q, W_K, W_V, then row 1 of each, every third of the channels is a "
+            "mixture. Concatenate whole matrices.",
             lambda q, k, v: torch.stack([q, k, v], dim=1).flatten(0, 1)[:, :, None],
         ),
     ),
@@ -96,7 +100,7 @@ def _by_head(qkv: Tensor, heads: int) -> list[Tensor]:
     return list(qkv.unflatten(1, (heads, -1)).chunk(3, dim=2))
 
 
-def _dealt(qkv: Tensor, heads: int) -> list[Tensor]:
+def _interleaved(qkv: Tensor, heads: int) -> list[Tensor]:
     return [part.unflatten(1, (-1, heads)).transpose(1, 2) for part in qkv.chunk(3, dim=1)]
 
 
@@ -132,42 +136,43 @@ ATTENTION = Exercise(
     ),
     mistakes=(
         mistake(
-            "compares channels instead of pixels",
-            "The table of weights has a row and a column for each pixel: (pixels, pixels). Queries and keys "
-            "stand in the columns here, so the scores are q.transpose(-2, -1) @ k.",
+            "your code compares channels instead of pixels",
+            "The weights need a row and a column per pixel: (pixels, pixels). Here the queries and "
+            "keys are columns, so the scores are q.transpose(-2, -1) @ k.",
             _between_channels,
         ),
         mistake(
-            "takes the softmax over the queries",
-            "The weights with which one pixel looks at all others sum to 1: along the keys, the last axis.",
+            "your code takes the softmax over the queries",
+            "The weights of each query must sum to 1 over the keys, the last axis. Use dim=-1.",
             _pixels(dim=-2),
         ),
         mistake(
-            "gives each pixel what the others ask for, not what it asks for",
-            "v @ weights sums over the queries. The sum runs over the keys: v @ weights.transpose(-2, -1).",
+            "your code applies the weights transposed",
+            "v @ weights sums over the queries. To sum over the keys, compute v @ weights.transpose(-2, -1).",
             _pixels(turned=True),
         ),
         mistake(
-            "scales by the width of all heads together",
-            "A dot product of one head has channels / heads terms, so its variance is that number.",
+            "your code scales by the width of all heads together",
+            "A dot product in one head has channels / heads terms, so its variance is that number. "
+            "Divide by its square root.",
             _pixels(width=lambda channels, heads: channels),
         ),
         mistake(
-            "does not scale",
-            "The scores are divided by √d_head, as in chapter 1.",
+            "your code does not scale",
+            "Divide the scores by √d_head, as in chapter 1.",
             _pixels(width=lambda channels, heads: 1),
         ),
         mistake(
-            "cuts the channels into heads first, as DLStudio does",
-            "Here the first third are all queries, the second third all keys, the rest all values; each "
-            "third is cut into heads afterwards. The other order is as good, but needs the rows of the "
-            "weights in the other order, too.",
+            "your code splits into heads first, as DLStudio does",
+            "Here the first third of the channels is all queries, then all keys, then all values, and "
+            "each third is split into heads. The other order works too, but only if the rows of the "
+            "weights have the same order.",
             _pixels(parts=_by_head),
         ),
         mistake(
-            "deals the channels out like cards",
-            "Head h is the h-th slice of channels that lie side by side: unflatten(1, (heads, -1)).",
-            _pixels(parts=_dealt),
+            "your code interleaves the channels of the heads",
+            "Head h is the h-th contiguous slice of channels. Use unflatten(1, (heads, -1)).",
+            _pixels(parts=_interleaved),
         ),
     ),
 )
@@ -178,33 +183,33 @@ MEMORY = Exercise(
     inputs=((2, 1, 1), (16, 2, 4), (64, 8, 1), (32, 3, 2)),
     mistakes=(
         mistake(
-            "takes the side for the number of tokens",
-            "The tokens are the pixels: side², and a table of weights has side² · side² entries.",
+            "your answer takes the side as the number of tokens",
+            "The tokens are the pixels, side² of them. The attention weights have side² · side² entries.",
             lambda side, batch, heads: 4 * batch * heads * side**2,
         ),
         mistake(
-            "forgets the heads",
-            "Each head has a table of its own.",
+            "your answer forgets the heads",
+            "Each head has its own attention weights. Multiply by `heads`.",
             lambda side, batch, heads: 4 * batch * side**4,
         ),
         mistake(
-            "forgets the batch",
-            "Each picture has tables of its own.",
+            "your answer forgets the batch",
+            "Each image has its own attention weights. Multiply by `batch`.",
             lambda side, batch, heads: 4 * heads * side**4,
         ),
         mistake(
-            "counts the weights, not their bytes",
-            "A number in single precision takes 4 bytes.",
+            "your answer counts numbers instead of bytes",
+            "A float32 number takes 4 bytes. Multiply by 4.",
             lambda side, batch, heads: batch * heads * side**4,
         ),
         mistake(
-            "counts bits",
-            "A number in single precision has 32 bits, which are 4 bytes.",
+            "your answer counts bits",
+            "A float32 number has 32 bits, which are 4 bytes. Multiply by 4, not 32.",
             lambda side, batch, heads: 32 * batch * heads * side**4,
         ),
         mistake(
-            "divides the table among the heads",
-            "The heads share out the channels. Pixels they all see: every table has its full size.",
+            "your answer divides the weights among the heads",
+            "The heads split the channels, not the pixels. The weights of every head have the full size.",
             lambda side, batch, heads: 4 * batch * side**4 / heads,
         ),
     ),

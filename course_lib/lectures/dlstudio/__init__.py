@@ -1,19 +1,19 @@
-"""DLStudio's translation Transformers and its vision Transformer, with a switch for each of their oddities.
+"""DLStudio's translation Transformers and vision Transformer, with a switch for each of their deviations.
 
-oddities.py       the switches of the model, and the lecture's settings of them
-attention.py      attention with the oddities
+deviations.py       switches of the model, and the lecture's settings
+attention.py      attention with the deviations
 blocks.py         sizes; Basic Encoder and Basic Decoder
-embeddings.py     word vectors and positions
+embeddings.py     embeddings and positions
 transformer.py    Master Encoder, Master Decoder, TransformerFG, TransformerPreLN
-words.py          sentences as ids
-procedure.py      training and evaluation, and their switches
-demonstration.py  the lecture's twenty translations, with held-out ones beside them
-pixels.py         attention between pixels, of the diffusion module
+words.py          vocabulary and ids
+procedure.py      training and evaluation, with their switches
+demonstration.py  the lecture's twenty translations, with held-out ones for comparison
+pixels.py         pixel attention of the diffusion module
 
-Source: DLStudio 2.4.3 (A. C. Kak), which the lecture's results were made with; Kak slides 32-82.
+Source: DLStudio 2.4.3 (A. C. Kak), which produced the lecture's results; Kak slides 32-82.
 """
 
-from course_lib.lectures.dlstudio.attention import OddAttention, odd_attention
+from course_lib.lectures.dlstudio.attention import DLStudioAttention, dlstudio_attention
 from course_lib.lectures.dlstudio.blocks import BasicDecoder, BasicEncoder, DLStudioConfig
 from course_lib.lectures.dlstudio.demonstration import (
     Corpus,
@@ -26,8 +26,8 @@ from course_lib.lectures.dlstudio.demonstration import (
     small_model,
     translations,
 )
+from course_lib.lectures.dlstudio.deviations import Deviations
 from course_lib.lectures.dlstudio.embeddings import EmbeddingsGenerator
-from course_lib.lectures.dlstudio.oddities import Oddities
 from course_lib.lectures.dlstudio.pixels import AttentionBlock, as_pixel_attention, part_by_part
 from course_lib.lectures.dlstudio.procedure import Procedure, evaluation, loss_of, training, translate
 from course_lib.lectures.dlstudio.transformer import (
@@ -38,7 +38,7 @@ from course_lib.lectures.dlstudio.transformer import (
 )
 from course_lib.lectures.dlstudio.vision import (
     VisionConfig,
-    VisionOddities,
+    VisionDeviations,
     VisTransformer,
     scrambled_patches,
 )
@@ -56,8 +56,8 @@ __all__ = [
     "EmbeddingsGenerator",
     "MasterDecoder",
     "MasterEncoder",
-    "OddAttention",
-    "Oddities",
+    "DLStudioAttention",
+    "Deviations",
     "Procedure",
     "Score",
     "TransformerFG",
@@ -65,14 +65,14 @@ __all__ = [
     "Translation",
     "VisTransformer",
     "VisionConfig",
-    "VisionOddities",
+    "VisionDeviations",
     "Vocabulary",
     "as_pixel_attention",
     "corpus_of",
     "demonstrate",
     "evaluation",
     "loss_of",
-    "odd_attention",
+    "dlstudio_attention",
     "part_by_part",
     "real_words",
     "score",

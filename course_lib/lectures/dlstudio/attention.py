@@ -1,4 +1,4 @@
-"""Attention as the lecture's code computes it, each oddity behind its switch."""
+"""Attention as the lecture's code computes it, with a switch for each deviation."""
 
 import math
 
@@ -6,42 +6,42 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_lib.lectures.dlstudio.oddities import Oddities
-from course_lib.masks import Mask
+from course_lib.layers.masks import Mask
+from course_lib.lectures.dlstudio.deviations import Deviations
 
 
-def odd_attention(
+def dlstudio_attention(
     q: Float[Tensor, "*batch queries d_head"],
     k: Float[Tensor, "*batch keys d_head"],
     v: Float[Tensor, "*batch keys d_value"],
     mask: Mask | None,
-    oddities: Oddities,
+    deviations: Deviations,
 ) -> tuple[Float[Tensor, "*batch queries d_value"], Float[Tensor, "*batch queries keys"]]:
-    """Averages of the values and their weights; `course_lib.attention.attention` where nothing is odd.
+    """Attention with deviations: outputs and weights; without any, `course_lib.layers.attention.attention`.
 
-    mask: True where a query may look.
+    mask: True where a query may attend.
     Source: Kak slide 32, lines (J) to (O); DLStudio 2.4.3 has dim=1 in line (E).
     """
     scale = 1 / math.sqrt(q.shape[-1])
     scores = q @ k.transpose(-2, -1)
-    if not oddities.scale_after_softmax:
+    if not deviations.scale_after_softmax:
         scores = scores * scale
-    axis = -2 if oddities.softmax_over_queries else -1
+    axis = -2 if deviations.softmax_over_queries else -1
     if mask is None:
         weights = scores.softmax(dim=axis)
     else:
         weights = scores.masked_fill(~mask, -math.inf).softmax(dim=axis)
-        # a row (or column) of nothing but -inf comes out as NaN: nothing is looked at
+        # a fully masked row (or column) becomes NaN: set its weights to 0
         weights = weights.masked_fill(~mask.any(dim=axis, keepdim=True), 0.0)
-    # past the softmax the factor makes the average smaller and leaves the weights as they are
-    return weights @ v * (scale if oddities.scale_after_softmax else 1), weights
+    # after the softmax, the factor shrinks the output and leaves the weights unchanged
+    return weights @ v * (scale if deviations.scale_after_softmax else 1), weights
 
 
 class HeadLinears(nn.Module):
-    """One Linear for each head: the queries (or keys, or values) of all heads.
+    """Projections to the queries (or keys, or values) of all heads, with one Linear per head.
 
-    flat: the Linear reads all vectors of a sentence as one long vector and writes such a one; sentences
-    have `tokens` tokens then. sliced: head h sees slice h of the vectors, otherwise all of them.
+    flat: the Linear maps the flattened sentence to a flattened sentence, so every sentence must have
+    `tokens` tokens. sliced: head h reads only slice h of the vectors, instead of all features.
     """
 
     def __init__(self, d_model: int, heads: int, tokens: int, flat: bool, sliced: bool, bias: bool = True):
@@ -61,21 +61,22 @@ class HeadLinears(nn.Module):
         return out.unflatten(-1, (x.shape[1], -1)) if self.flat else out
 
 
-class OddAttention(nn.Module):
-    """Several heads side by side; self-attention is `attend(x, x)`, cross-attention `attend(x, memory)`.
+class DLStudioAttention(nn.Module):
+    """Multi-head attention with deviations: self-attention as `attend(x, x)`, cross-attention as
+    `attend(x, memory)`.
 
     flat, bias: as in `HeadLinears`.
     Source: Kak slides 35 and 50.
     """
 
     def __init__(
-        self, d_model: int, heads: int, tokens: int, flat: bool, oddities: Oddities, bias: bool = True
+        self, d_model: int, heads: int, tokens: int, flat: bool, deviations: Deviations, bias: bool = True
     ):
         super().__init__()
-        self.oddities = oddities
-        sizes = (d_model, heads, tokens, flat, oddities.sliced_heads, bias)
+        self.deviations = deviations
+        sizes = (d_model, heads, tokens, flat, deviations.sliced_heads, bias)
         self.w_q, self.w_k, self.w_v = (HeadLinears(*sizes) for _ in range(3))
-        self.w_o = nn.Identity() if oddities.no_output_projection else nn.Linear(d_model, d_model)
+        self.w_o = nn.Identity() if deviations.no_output_projection else nn.Linear(d_model, d_model)
 
     def forward(
         self,
@@ -83,5 +84,5 @@ class OddAttention(nn.Module):
         memory: Float[Tensor, "batch keys d_model"],
         mask: Mask | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
-        out, _ = odd_attention(self.w_q(x), self.w_k(memory), self.w_v(memory), mask, self.oddities)
+        out, _ = dlstudio_attention(self.w_q(x), self.w_k(memory), self.w_v(memory), mask, self.deviations)
         return self.w_o(out.transpose(1, 2).flatten(-2))

@@ -1,4 +1,4 @@
-"""The lecture's Basic Encoder and Basic Decoder, each oddity behind its switch."""
+"""The lecture's Basic Encoder and Basic Decoder, with a switch for each deviation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,20 +7,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_lib.blocks import FeedForward, Residual, Sequence
-from course_lib.lectures.dlstudio.attention import OddAttention
-from course_lib.lectures.dlstudio.oddities import Oddities
-from course_lib.masks import Mask
+from course_lib.layers.blocks import FeedForward, Residual, Sequence
+from course_lib.layers.masks import Mask
+from course_lib.lectures.dlstudio.attention import DLStudioAttention
+from course_lib.lectures.dlstudio.deviations import Deviations
 
 
 @dataclass(frozen=True, kw_only=True)
 class DLStudioConfig:
-    """Sizes; the defaults are those of the lecture's results.
+    """Sizes; the defaults are those behind the lecture's results.
 
-    tokens: of every sentence, SOS, EOS and padding included (the lecture's max_seq_length).
-    dropout: probability, in force where it is not switched off as an oddity.
-    head_bias: whether the Linears of the heads have a bias; those of the vision Transformer have none.
-    Raises ValueError where `heads` does not divide `d_model`.
+    tokens: length of every sentence, including SOS, EOS and padding (the lecture's max_seq_length).
+    dropout: probability, unless the deviation `no_dropout` is on.
+    head_bias: whether the projections of the heads have a bias; those of the vision Transformer have none.
+    Raises ValueError if `heads` does not divide `d_model`.
     Source: Kak slides 77-79.
     """
 
@@ -40,12 +40,12 @@ class DLStudioConfig:
 
     @property
     def d_ff(self) -> int:
-        """Twice d_model in DLStudio; the paper takes four times."""
+        """Feed-forward width: 2·d_model in DLStudio, 4·d_model in the paper."""
         return 2 * self.d_model
 
 
 class MaybeResidual(Residual):
-    """A sublayer with its LayerNorm and its dropout, and with or without its residual."""
+    """Residual connection with LayerNorm and dropout; `without` removes the residual addition."""
 
     def __init__(self, d_model: int, dropout: float, norm: str, without: bool):
         super().__init__(d_model, dropout, norm)
@@ -60,7 +60,7 @@ class MaybeResidual(Residual):
 
 
 class FlatFeedForward(nn.Module):
-    """A feed-forward layer whose input is a whole sentence of `tokens` tokens, as one long vector."""
+    """Feed-forward layer on a flattened sentence of `tokens` tokens."""
 
     def __init__(self, d_model: int, d_ff: int, tokens: int):
         super().__init__()
@@ -72,13 +72,13 @@ class FlatFeedForward(nn.Module):
 
 
 class BasicEncoder(nn.Module):
-    """Self-attention, then feed-forward. Source: Kak slides 45-46."""
+    """Encoder block: self-attention, then feed-forward. Source: Kak slides 45-46."""
 
-    def __init__(self, config: DLStudioConfig, oddities: Oddities, norm: str):
+    def __init__(self, config: DLStudioConfig, deviations: Deviations, norm: str):
         super().__init__()
-        self.attention = attention_layer(config, oddities, oddities.flat_self_attention)
-        self.feed_forward = feed_forward_layer(config, oddities)
-        self.residuals = residuals(config, oddities, norm, [oddities.no_encoder_residual, False])
+        self.attention = attention_layer(config, deviations, deviations.flat_self_attention)
+        self.feed_forward = feed_forward_layer(config, deviations)
+        self.residuals = residuals(config, deviations, norm, [deviations.no_encoder_residual, False])
 
     def forward(self, x: Sequence, mask: Mask | None = None) -> Sequence:
         x = self.residuals[0](x, lambda y: self.attention(y, y, mask))
@@ -86,15 +86,15 @@ class BasicEncoder(nn.Module):
 
 
 class BasicDecoder(nn.Module):
-    """Self-attention, cross-attention, feed-forward. Source: Kak slides 54-55."""
+    """Decoder block: self-attention, cross-attention, feed-forward. Source: Kak slides 54-55."""
 
-    def __init__(self, config: DLStudioConfig, oddities: Oddities, norm: str):
+    def __init__(self, config: DLStudioConfig, deviations: Deviations, norm: str):
         super().__init__()
-        self.oddities = oddities
-        self.attention = attention_layer(config, oddities, oddities.flat_self_attention)
-        self.cross_attention = attention_layer(config, oddities, oddities.flat_cross_attention)
-        self.feed_forward = feed_forward_layer(config, oddities)
-        self.residuals = residuals(config, oddities, norm, [False, oddities.no_cross_residual, False])
+        self.deviations = deviations
+        self.attention = attention_layer(config, deviations, deviations.flat_self_attention)
+        self.cross_attention = attention_layer(config, deviations, deviations.flat_cross_attention)
+        self.feed_forward = feed_forward_layer(config, deviations)
+        self.residuals = residuals(config, deviations, norm, [False, deviations.no_cross_residual, False])
 
     def forward(
         self,
@@ -104,37 +104,39 @@ class BasicDecoder(nn.Module):
         memory_mask: Mask | None = None,
         visible: int | None = None,
     ) -> Sequence:
-        """mask: among the tokens of `x`. memory_mask: from them to the memory.
+        """Run the block. mask: for self-attention. memory_mask: for cross-attention.
 
-        visible: how many words may be seen, the others become zeros; None where zeros hide nothing.
+        visible: number of visible positions, the others are zeroed; None: no zeroing.
         """
-        if visible is not None and not self.oddities.mask_only_at_entry:
-            x = keep_first(x, visible, dim=2 if self.oddities.mask_slices_embedding else 1)
+        if visible is not None and not self.deviations.mask_only_at_entry:
+            x = keep_first(x, visible, dim=2 if self.deviations.mask_slices_embedding else 1)
         x = self.residuals[0](x, lambda y: self.attention(y, y, mask))
         x = self.residuals[1](x, lambda y: self.cross_attention(y, memory, memory_mask))
         return self.residuals[2](x, self.feed_forward)
 
 
 def keep_first(x: Sequence, visible: int, dim: int) -> Sequence:
-    """Zeros in place of all but the first `visible` slices along `dim`: 1 is positions, 2 is features.
+    """Zero all but the first `visible` slices along `dim`: 1 for positions, 2 for features.
 
-    The lecture's mask is a vector of ones that grows by one with each word; only its length is used.
+    The lecture's mask is a vector of ones that grows by one per word; only its length matters.
     """
     shown = torch.arange(x.shape[dim], device=x.device) < visible
     return x * (shown[:, None] if dim == 1 else shown)
 
 
-def attention_layer(config: DLStudioConfig, oddities: Oddities, flat: bool) -> OddAttention:
-    return OddAttention(config.d_model, config.heads, config.tokens, flat, oddities, config.head_bias)
+def attention_layer(config: DLStudioConfig, deviations: Deviations, flat: bool) -> DLStudioAttention:
+    return DLStudioAttention(config.d_model, config.heads, config.tokens, flat, deviations, config.head_bias)
 
 
-def feed_forward_layer(config: DLStudioConfig, oddities: Oddities) -> FeedForward | FlatFeedForward:
-    if oddities.flat_feed_forward:
+def feed_forward_layer(config: DLStudioConfig, deviations: Deviations) -> FeedForward | FlatFeedForward:
+    if deviations.flat_feed_forward:
         return FlatFeedForward(config.d_model, config.d_ff, config.tokens)
     return FeedForward(config.d_model, config.d_ff)
 
 
-def residuals(config: DLStudioConfig, oddities: Oddities, norm: str, without: list[bool]) -> nn.ModuleList:
-    """One for each sublayer; `without` says which of them leave the residual out."""
-    dropout = 0.0 if oddities.no_dropout else config.dropout
+def residuals(
+    config: DLStudioConfig, deviations: Deviations, norm: str, without: list[bool]
+) -> nn.ModuleList:
+    """One residual connection per sublayer; `without` tells which ones lack the residual addition."""
+    dropout = 0.0 if deviations.no_dropout else config.dropout
     return nn.ModuleList(MaybeResidual(config.d_model, dropout, norm, one) for one in without)

@@ -1,4 +1,4 @@
-"""The lecture's twenty translations as what they are, training sentences, with held-out ones beside them."""
+"""The lecture's demonstration: twenty translations of training sentences, plus held-out ones."""
 
 import random
 from collections.abc import Sequence
@@ -9,22 +9,22 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_lib.bleu import corpus_bleu
 from course_lib.datasets import Pair, TranslationData
 from course_lib.lectures.dlstudio.blocks import DLStudioConfig
-from course_lib.lectures.dlstudio.oddities import Oddities
+from course_lib.lectures.dlstudio.deviations import Deviations
 from course_lib.lectures.dlstudio.procedure import Procedure, training, translate
 from course_lib.lectures.dlstudio.transformer import TransformerFG
 from course_lib.lectures.dlstudio.words import Vocabulary, words_of
+from course_lib.text.bleu import corpus_bleu
 
 SHOWN = 20
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Pairs to train on, held-out pairs whose every word occurs in them, and the vocabularies.
+    """Training pairs, held-out pairs without unknown words, and the vocabularies.
 
-    tokens: of every sentence, SOS and EOS included.
+    tokens: length of every sentence, including SOS and EOS.
     """
 
     train: list[Pair]
@@ -41,13 +41,13 @@ class Corpus:
         return self.source.encode(source, self.tokens), self.target.encode(target, self.tokens)
 
     def tested(self, procedure: Procedure) -> list[Pair]:
-        """The pairs that a procedure's test sentences are drawn from."""
+        """Pairs from which this procedure takes its test sentences."""
         return self.train if procedure.tests_on_training else self.held_out
 
 
 @dataclass(frozen=True)
 class Translation:
-    """A pair of sentences, all tokens that the model wrote, and the words that count among them."""
+    """A translated pair: the sentences, all output tokens as text, and the output words up to EOS."""
 
     pair: Pair
     spelt: str
@@ -60,7 +60,7 @@ class Translation:
 
 @dataclass(frozen=True)
 class Score:
-    """Shares (0 to 1) of sentences exactly right and of words right in their place; corpus BLEU, 0 to 100."""
+    """Exact-match rate of sentences and position-wise word accuracy (0 to 1), and corpus BLEU (0 to 100)."""
 
     right: float
     words_right: float
@@ -69,7 +69,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Demonstration:
-    """Sentences from the training and held-out ones, translated by one model; the loss of each step."""
+    """Translations of training and held-out sentences by one model, and the loss of each training step."""
 
     training: list[Translation]
     held_out: list[Translation]
@@ -77,9 +77,9 @@ class Demonstration:
 
 
 def corpus_of(data: TranslationData, train: int = 500, held_out: int = 100, tokens: int = 10) -> Corpus:
-    """The first pairs of a data set that the lecture's system can hold; `held_out` are test pairs.
+    """Corpus of the first pairs short enough for the lecture's system; `held_out` are test pairs.
 
-    Raises ValueError where there are too few pairs for training, or too few held-out ones without new words.
+    Raises ValueError for too few training pairs, or too few held-out pairs without unknown words.
     """
 
     def short(pair: Pair) -> bool:
@@ -87,18 +87,20 @@ def corpus_of(data: TranslationData, train: int = 500, held_out: int = 100, toke
 
     first = [pair for pair in data.train if short(pair)][:train]
     if len(first) < train:
-        raise ValueError(f"train={train} pairs asked for, but {len(first)} fit into tokens={tokens}")
+        raise ValueError(f"train={train} pairs requested, but only {len(first)} fit into tokens={tokens}")
     both = [Vocabulary(pair[side] for pair in first) for side in (0, 1)]
     known = [p for p in data.test if short(p) and both[0].holds(p[0]) and both[1].holds(p[1])][:held_out]
     if len(known) < held_out:
-        raise ValueError(f"held_out={held_out} asked for; {len(known)} have no word new to train={train}")
+        raise ValueError(
+            f"held_out={held_out} pairs requested, but only {len(known)} have no word new to train={train}"
+        )
     return Corpus(first, known, *both, tokens)
 
 
 def translations(
     model: TransformerFG, corpus: Corpus, pairs: Sequence[Pair], procedure: Procedure
 ) -> list[Translation]:
-    """What the model writes for the source sentences of these pairs."""
+    """Translate the source sentences of these pairs."""
     device = model.embed_source.embedding.weight.device
     written = translate(model, corpus.encode(pairs)[0].to(device), procedure).cpu()
     return [
@@ -108,7 +110,7 @@ def translations(
 
 
 def score(lines: Sequence[Translation]) -> Score:
-    """How good some translations are."""
+    """Score translations against their references."""
     references = [words_of(line.pair[1]) for line in lines]
     outputs = [line.words for line in lines]
     both = list(zip(outputs, references, strict=True))
@@ -119,9 +121,9 @@ def score(lines: Sequence[Translation]) -> Score:
 
 
 def demonstrate(model: TransformerFG, corpus: Corpus, procedure: Procedure, steps: int) -> Demonstration:
-    """Train a model, then translate twenty sentences of the training and twenty held-out ones.
+    """Train a model, then translate twenty training sentences and twenty held-out ones.
 
-    The lecture shows the former. Source: Kak slides 80-82.
+    The lecture shows only training sentences. Source: Kak slides 80-82.
     """
     source, target = (ids.to(next(model.parameters()).device) for ids in corpus.encode(corpus.train))
     losses = list(islice(training(model, source, target, procedure), steps))
@@ -131,9 +133,9 @@ def demonstrate(model: TransformerFG, corpus: Corpus, procedure: Procedure, step
 
 
 def small_model(
-    corpus: Corpus, oddities: Oddities, kind: type[TransformerFG] = TransformerFG, seed: int = 0
+    corpus: Corpus, deviations: Deviations, kind: type[TransformerFG] = TransformerFG, seed: int = 0
 ) -> TransformerFG:
-    """The lecture's system at a size for a laptop: d_model 64, 2 + 2 blocks."""
+    """The lecture's system in a size for a laptop: d_model 64, 2 + 2 blocks."""
     torch.manual_seed(seed)
     sizes = {"source_vocab": len(corpus.source), "target_vocab": len(corpus.target), "tokens": corpus.tokens}
-    return kind(DLStudioConfig(d_model=64, encoder_layers=2, decoder_layers=2, **sizes), oddities)
+    return kind(DLStudioConfig(d_model=64, encoder_layers=2, decoder_layers=2, **sizes), deviations)

@@ -1,28 +1,28 @@
-"""The attention between pixels of DLStudio's diffusion module, as the lecture has it."""
+"""Pixel attention of DLStudio's diffusion module, as in the lecture."""
 
 from jaxtyping import Float, Num
 from torch import Tensor, nn
 
-from course_lib.pixel_attention import PixelAttention
+from course_lib.layers.pixel_attention import PixelAttention
 
-GROUPS = 32  # of the GroupNorm, whatever the number of channels
+GROUPS = 32  # GroupNorm groups, for any number of channels
 
 
 class AttentionBlock(nn.Module):
-    """What each pixel gathers from all pixels is added to it.
+    """Self-attention over the pixels of an image, with a residual connection.
 
-    Against the package's Transformers nothing is odd: one matrix for all pixels, softmax over the keys, the
-    scale inside, an output projection, a residual. Against `PixelAttention` four things differ. None
-    of them changes what the block can compute:
+    Unlike the package's Transformers, it has no deviations: one matrix for all pixels, softmax over the
+    keys, scaling before it, an output projection, a residual connection. It differs from `PixelAttention`
+    in four ways, none of which changes what it can compute:
 
-    - the rows of `qkv` go head by head: queries, keys and values of head 1, then those of head 2, and so on;
-      with one head, and only then, they are three matrices, one above the other;
-    - queries and keys are each divided by d_head^¼, so that in half precision their product stays small;
-    - the softmax is computed in single precision, whatever the precision of the rest;
-    - GroupNorm has 32 groups, always.
+    - the rows of `qkv` are ordered by head: queries, keys and values of head 1, then of head 2, and so on;
+      only with one head are they three stacked matrices;
+    - queries and keys are each divided by d_head^¼, so that their product stays small in half precision;
+    - the softmax always runs in single precision;
+    - GroupNorm always has 32 groups.
 
     channels: a multiple of 32, called `time_embed_dim` in the package. heads: divides `channels`.
-    Raises ValueError where one of these does not divide it.
+    Raises ValueError if `heads` or 32 does not divide `channels`.
     Source: DLStudio 2.4.3 and 2.5.2, module GenerativeDiffusion; Kak slides 106 to 108.
     """
 
@@ -52,12 +52,12 @@ class AttentionBlock(nn.Module):
 
 
 def part_by_part(rows: Num[Tensor, "rows *rest"], heads: int) -> Num[Tensor, "rows *rest"]:
-    """Rows that go head by head in the other order: all queries, then all keys, then all values."""
+    """Reorder rows from by-head order to all queries, then all keys, then all values."""
     return rows.unflatten(0, (heads, 3, -1)).transpose(0, 1).flatten(0, 2)
 
 
 def as_pixel_attention(block: AttentionBlock) -> PixelAttention:
-    """The course's layer with the weights of this block, which computes the same."""
+    """Equivalent `PixelAttention` layer with the weights of this block."""
     layer = PixelAttention(block.qkv.in_channels, block.heads, GROUPS)
     weights = block.state_dict()
     for name in ("weight", "bias"):

@@ -1,4 +1,4 @@
-"""How the lecture's systems were trained and evaluated: one switch for each oddity of the procedure."""
+"""Training and evaluation of the lecture's systems: one switch per deviation of the procedure."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,25 +11,25 @@ from torch import Tensor, nn
 
 from course_lib.lectures.dlstudio.transformer import TransformerFG
 from course_lib.lectures.dlstudio.words import EOS, SOS, real_words
-from course_lib.schedules import TrainConfig, learning_rate
+from course_lib.training.config import TrainConfig, learning_rate
 
-# beside the rate, the two scripts differ in the settings of Adam
+# besides the learning rate, the two scripts differ in their Adam settings
 ADAM = {"post": {"betas": (0.9, 0.98), "eps": 1e-6}, "pre": {"betas": (0.9, 0.999), "eps": 1e-8}}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Procedure:
-    """The switches, all off by default, and the numbers. The rows are those of the course's list.
+    """Switches (all off by default) and hyperparameters. Rows refer to the course's list.
 
-    frozen_embeddings: word vectors never reach an optimizer and stay random (row 7).
-    new_embeddings: for evaluation the word vectors are drawn anew (row 8).
-    no_feedback: the decoder is never given the words that it has written, but "SOS EOS EOS …" (row 12).
-    lecture_rates: FG has a warm-up of 4000 steps to 1.98e-3 (at d_model 256), PreLN always 1e-5 (row 16).
-    tests_on_training: the sentences that are shown and scored were trained on (row 17).
+    frozen_embeddings: embeddings are in no optimizer and stay random (row 7).
+    new_embeddings: evaluation uses newly drawn random embeddings (row 8).
+    no_feedback: not autoregressive: the decoder input is always "SOS EOS EOS …" (row 12).
+    lecture_rates: FG has 4000 warm-up steps to 1.98e-3 (at d_model 256), PreLN a constant 1e-5 (row 16).
+    tests_on_training: the sentences shown and scored are training sentences (row 17).
     never_eval: the model stays in training mode (row 17).
 
-    batch: sentence pairs. peak, warmup: highest learning rate, for FG and PreLN alike, and the steps of
-    linear rise to it; it falls with the square root of the steps. seed: of the order of the pairs.
+    batch: batch size in sentence pairs. peak, warmup: peak learning rate for both FG and PreLN, and linear
+    warm-up steps; then it decays with the inverse square root of the step. seed: of the order of pairs.
     """
 
     frozen_embeddings: bool = False
@@ -45,7 +45,7 @@ class Procedure:
 
     @classmethod
     def lecture(cls) -> "Procedure":
-        """As the lecture's results were made. Source: DLStudio 2.4.3; Kak slides 75-82."""
+        """Procedure behind the lecture's results. Source: DLStudio 2.4.3; Kak slides 75-82."""
         return cls(
             frozen_embeddings=True,
             new_embeddings=True,
@@ -56,7 +56,7 @@ class Procedure:
         )
 
     def rate(self, step: int, place_of_norm: str, d_model: int) -> float:
-        """The learning rate of step 0, 1, …"""
+        """Learning rate at step 0, 1, …"""
         if not self.lecture_rates:
             n = step + 1
             return self.peak * min(n / self.warmup, (self.warmup / n) ** 0.5)
@@ -68,15 +68,15 @@ class Procedure:
 def loss_of(
     model: TransformerFG, source: Int[Tensor, "batch tokens"], target: Int[Tensor, "batch tokens"]
 ) -> Float[Tensor, ""]:
-    """Negative log-probability of the right words, summed over a sentence, averaged over the batch.
+    """Cross-entropy of the target tokens, summed over a sentence and averaged over the batch.
 
     Source: DLStudio 2.4.3, training, lines (P) to (R); Szegedy et al. 2016 (label smoothing, 0.1).
     """
     log_probabilities, _ = model(source, target)
-    smoothing = 0.0 if model.oddities.no_label_smoothing else 0.1
+    smoothing = 0.0 if model.deviations.no_label_smoothing else 0.1
     words = log_probabilities[:, 1:].transpose(1, 2)  # slot 0 predicts nothing
     losses = F.cross_entropy(words, target[:, 1:], reduction="none", label_smoothing=smoothing)
-    if not model.oddities.padding_counted:
+    if not model.deviations.padding_counted:
         losses = losses * real_words(target)[:, 1:]
     return losses.sum() / len(target)
 
@@ -87,7 +87,7 @@ def training(
     target: Int[Tensor, "pairs tokens"],
     procedure: Procedure,
 ) -> Iterator[float]:
-    """Train without end: one step of Adam for each loss that is asked for."""
+    """Training loop without end: yields the loss after each Adam step."""
     groups = [model.encoder, model.decoder] if procedure.frozen_embeddings else [model]
     parameters = list(nn.ModuleList(groups).parameters())
     place, step = model.place_of_norm, 0
@@ -108,7 +108,7 @@ def training(
 
 @contextmanager
 def evaluation(model: TransformerFG, procedure: Procedure) -> Iterator[None]:
-    """Within the block, the model is as the procedure evaluates it; afterwards it is as before."""
+    """Context manager: set the model up for evaluation by this procedure, and restore it afterwards."""
     mode, tables = model.training, [model.embed_source, model.embed_target]
     learnt = [table.embedding.weight.detach().clone() for table in tables]
     try:
@@ -128,7 +128,7 @@ def evaluation(model: TransformerFG, procedure: Procedure) -> Iterator[None]:
 def translate(
     model: TransformerFG, source: Int[Tensor, "batch tokens"], procedure: Procedure
 ) -> Int[Tensor, "batch tokens"]:
-    """The words that the model writes for each source sentence, slot 0 included.
+    """Output ids of each source sentence, including slot 0.
 
     Source: DLStudio 2.4.3, evaluation, lines (A) to (I).
     """
@@ -140,5 +140,5 @@ def translate(
         memory, target = model.encode(source), stub
         for slot in range(1, source.shape[1]):
             target[:, slot] = model.decode(target, memory, source, [slot])[:, 0].argmax(-1)
-        first = EOS if model.oddities.starts_with_eos else SOS
+        first = EOS if model.deviations.starts_with_eos else SOS
         return target.index_fill(1, torch.tensor([0], device=target.device), first)

@@ -1,4 +1,4 @@
-"""DLStudio's `TransformerFG` and `TransformerPreLN`, rebuilt: encoder, decoder, log-probabilities."""
+"""DLStudio's `TransformerFG` and `TransformerPreLN`, reimplemented with switches for their deviations."""
 
 from collections.abc import Sequence
 
@@ -7,25 +7,25 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from course_lib.layers.masks import Mask, causal_mask
 from course_lib.lectures.dlstudio.blocks import BasicDecoder, BasicEncoder, DLStudioConfig, keep_first
+from course_lib.lectures.dlstudio.deviations import Deviations
 from course_lib.lectures.dlstudio.embeddings import EmbeddingsGenerator
-from course_lib.lectures.dlstudio.oddities import Oddities
 from course_lib.lectures.dlstudio.words import EOS, SOS, real_words
-from course_lib.masks import Mask, causal_mask
 
 States = Float[Tensor, "batch tokens d_model"]
-CORRECT = Oddities()
+CORRECT = Deviations()
 
 
 class MasterEncoder(nn.Module):
     """A stack of Basic Encoders. Source: Kak slide 43."""
 
-    def __init__(self, config: DLStudioConfig, oddities: Oddities, norm: str):
+    def __init__(self, config: DLStudioConfig, deviations: Deviations, norm: str):
         super().__init__()
         self.blocks = nn.ModuleList(
-            BasicEncoder(config, oddities, norm) for _ in range(config.encoder_layers)
+            BasicEncoder(config, deviations, norm) for _ in range(config.encoder_layers)
         )
-        self.norm = last_norm(config, oddities, norm)
+        self.norm = last_norm(config, deviations, norm)
 
     def forward(self, x: States, mask: Mask | None = None) -> States:
         for block in self.blocks:
@@ -36,14 +36,14 @@ class MasterEncoder(nn.Module):
 class MasterDecoder(nn.Module):
     """A stack of Basic Decoders and the output layer. Source: Kak slides 57-59."""
 
-    def __init__(self, config: DLStudioConfig, oddities: Oddities, norm: str):
+    def __init__(self, config: DLStudioConfig, deviations: Deviations, norm: str):
         super().__init__()
-        self.oddities = oddities
+        self.deviations = deviations
         self.blocks = nn.ModuleList(
-            BasicDecoder(config, oddities, norm) for _ in range(config.decoder_layers)
+            BasicDecoder(config, deviations, norm) for _ in range(config.decoder_layers)
         )
-        self.norm = last_norm(config, oddities, norm)
-        self.out = nn.Linear(config.d_model, config.target_vocab, bias=oddities.untied_output)
+        self.norm = last_norm(config, deviations, norm)
+        self.out = nn.Linear(config.d_model, config.target_vocab, bias=deviations.untied_output)
 
     def forward(
         self,
@@ -53,10 +53,12 @@ class MasterDecoder(nn.Module):
         memory_mask: Mask | None,
         slots: Sequence[int],
     ) -> Float[Tensor, "batch slots target_vocab"]:
-        """Log-probabilities of the words in these slots of the output, slot 1 being the first after SOS."""
-        at = [slot if self.oddities.no_shift else slot - 1 for slot in slots]  # where each is predicted
-        if self.oddities.pass_per_position:
-            # one whole pass for each word; where nothing is zeroed, every time the same one
+        """Log-probabilities of the words in these output slots; slot 1 is the first after SOS."""
+        at = [
+            slot if self.deviations.no_shift else slot - 1 for slot in slots
+        ]  # positions at which they are predicted
+        if self.deviations.pass_per_position:
+            # one full pass per word; without zeroing, all passes are identical
             states = [self.stack(x, memory, mask, memory_mask, slot) for slot in slots]
             states = torch.stack([state[:, i] for state, i in zip(states, at, strict=True)], dim=1)
         else:
@@ -66,8 +68,8 @@ class MasterDecoder(nn.Module):
     def stack(
         self, x: States, memory: Tensor, mask: Mask | None, memory_mask: Mask | None, slot: int | None
     ) -> States:
-        """One pass through the blocks. slot: whose word is wanted, so that the words before it are seen."""
-        visible = slot if self.oddities.zeroing else None
+        """One pass through the blocks. slot: to predict; with zeroing, only earlier words are visible."""
+        visible = slot if self.deviations.zeroing else None
         if visible is not None:
             x = keep_first(x, visible, dim=1)
         for block in self.blocks:
@@ -76,27 +78,27 @@ class MasterDecoder(nn.Module):
 
 
 class TransformerFG(nn.Module):
-    """The first-generation Transformer: a LayerNorm after each residual sum.
+    """First-generation Transformer, post-norm: a LayerNorm after each residual addition.
 
-    Without oddities, embeddings are scaled, dropped out and tied to the output layer, masks stand in the
-    scores, and one pass predicts each word one position before it.
+    Without deviations, embeddings are scaled, have dropout and share weights with the output layer, masks
+    apply to the scores, and one pass predicts each word one position before it.
     Source: DLStudio 2.4.3; Vaswani et al. 2017.
     """
 
     place_of_norm = "post"
 
-    def __init__(self, config: DLStudioConfig, oddities: Oddities = CORRECT):
+    def __init__(self, config: DLStudioConfig, deviations: Deviations = CORRECT):
         super().__init__()
-        self.config, self.oddities = config, oddities
-        self.embed_source = EmbeddingsGenerator(config.source_vocab, config, oddities)
-        self.embed_target = EmbeddingsGenerator(config.target_vocab, config, oddities)
-        self.encoder = MasterEncoder(config, oddities, self.place_of_norm)
-        self.decoder = MasterDecoder(config, oddities, self.place_of_norm)
-        if not oddities.untied_output:
+        self.config, self.deviations = config, deviations
+        self.embed_source = EmbeddingsGenerator(config.source_vocab, config, deviations)
+        self.embed_target = EmbeddingsGenerator(config.target_vocab, config, deviations)
+        self.encoder = MasterEncoder(config, deviations, self.place_of_norm)
+        self.decoder = MasterDecoder(config, deviations, self.place_of_norm)
+        if not deviations.untied_output:
             self.decoder.out.weight = self.embed_target.embedding.weight
 
     def encode(self, source: Int[Tensor, "batch source"]) -> Float[Tensor, "batch source d_model"]:
-        """The encoder's memory of the source sentences."""
+        """Encoder output for the source sentences."""
         return self.encoder(self.embed_source(source), self.padding(source))
 
     def decode(
@@ -106,30 +108,30 @@ class TransformerFG(nn.Module):
         source: Int[Tensor, "batch source"],
         slots: Sequence[int],
     ) -> Float[Tensor, "batch slots target_vocab"]:
-        """Log-probabilities of the words in some slots, given those of `target` that may be seen."""
-        if self.oddities.unmasked or self.oddities.mask_by_zeroing:
+        """Log-probabilities of the words in these slots, given the visible words of `target`."""
+        if self.deviations.unmasked or self.deviations.mask_by_zeroing:
             mask = self.padding(target)
-        else:  # it hides the padding too, which comes after all words
+        else:  # also hides the padding, which comes after all words
             mask = causal_mask(target.shape[1], device=target.device)
         return self.decoder(self.embed_target(target), memory, mask, self.padding(source), slots)
 
     def padding(self, ids: Int[Tensor, "batch tokens"]) -> Mask | None:
-        return None if self.oddities.padding_attended else real_words(ids)[:, None, None, :]
+        return None if self.deviations.padding_attended else real_words(ids)[:, None, None, :]
 
     def forward(
         self, source: Int[Tensor, "batch source"], target: Int[Tensor, "batch target"]
     ) -> tuple[Float[Tensor, "batch target target_vocab"], Int[Tensor, "batch target"]]:
-        """Log-probabilities of each word of the target, and the most probable words.
+        """Log-probabilities for each target position, and the most probable words.
 
-        Nothing is predicted for slot 0: its log-probabilities are 0, its word is SOS, or EOS as an oddity.
+        Slot 0 is not predicted: its log-probabilities are 0 and its word is SOS (EOS with `starts_with_eos`).
         """
         predicted = self.decode(target, self.encode(source), source, range(1, target.shape[1]))
-        first = torch.full_like(target[:, :1], EOS if self.oddities.starts_with_eos else SOS)
+        first = torch.full_like(target[:, :1], EOS if self.deviations.starts_with_eos else SOS)
         return F.pad(predicted, (0, 0, 1, 0)), torch.cat([first, predicted.argmax(-1)], dim=1)
 
 
 class TransformerPreLN(TransformerFG):
-    """The same with a LayerNorm before each sublayer, and a last one after each stack.
+    """Pre-norm version: a LayerNorm before each sublayer, and a final one after each stack.
 
     Source: DLStudio 2.4.3; Xiong et al. 2020.
     """
@@ -137,7 +139,7 @@ class TransformerPreLN(TransformerFG):
     place_of_norm = "pre"
 
 
-def last_norm(config: DLStudioConfig, oddities: Oddities, norm: str) -> nn.Module:
-    if norm == "post" or oddities.no_final_norm:
+def last_norm(config: DLStudioConfig, deviations: Deviations, norm: str) -> nn.Module:
+    if norm == "post" or deviations.no_final_norm:
         return nn.Identity()
     return nn.LayerNorm(config.d_model)

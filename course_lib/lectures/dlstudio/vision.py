@@ -1,4 +1,4 @@
-"""DLStudio's `visTransformer`, rebuilt, with a switch for each of its oddities."""
+"""DLStudio's `visTransformer`, reimplemented with a switch for each of its deviations."""
 
 from dataclasses import dataclass, fields
 
@@ -6,56 +6,59 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from course_lib.layers.patches import unfold_patches
 from course_lib.lectures.dlstudio.blocks import BasicEncoder, DLStudioConfig
-from course_lib.lectures.dlstudio.oddities import Oddities, Switches, oddity
-from course_lib.patches import unfold_patches
+from course_lib.lectures.dlstudio.deviations import Deviations, Switches, deviation
 
 Images = Float[Tensor, "batch channels height width"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class VisionOddities(Switches):
-    """The switches. With all of them off the model is a Vision Transformer.
+class VisionDeviations(Switches):
+    """Deviations of a vision Transformer. With all of them off, it is a standard ViT.
 
-    `VisionOddities.lecture()` is the model behind the lecture's confusion matrix, `without` mends it piece by
-    piece. Source: DLStudio 2.5.2, module Transformers; Kak slides 98, 101 and 102.
+    `VisionDeviations.lecture()` is the model behind the lecture's confusion matrix; `without` fixes
+    deviations one by one. Source: DLStudio 2.5.2, module Transformers; Kak slides 98, 101 and 102.
     """
 
-    scrambled_patches: bool = oddity(
-        "V1", "unfolded and reshaped without a permute: a patch is three squares of one colour, side by side"
+    scrambled_patches: bool = deviation(
+        "V1",
+        "unfold and reshape without a permute: a patch is three squares of one color channel, concatenated",
     )
-    frozen_embedding: bool = oddity(
-        "V2", "what embeds the patches, and their positions, reach no optimizer and stay random"
+    frozen_embedding: bool = deviation(
+        "V2", "patch embedding and positions are in no optimizer and stay random"
     )
-    frozen_class_token: bool = oddity("V2", "the class token is a plain tensor, and stays random")
-    softmax_over_queries: bool = oddity(
-        "V3", "the softmax runs over the queries: columns of weights sum to 1, rows sum to anything"
+    frozen_class_token: bool = deviation("V2", "the class token is a plain tensor and stays random")
+    softmax_over_queries: bool = deviation(
+        "V3", "the softmax runs over the queries: columns of weights sum to 1, rows do not"
     )
-    scale_after_softmax: bool = oddity(
+    scale_after_softmax: bool = deviation(
         "V3", "1/√d_head comes after the softmax: it shrinks the output, and large scores still saturate"
     )
-    sliced_heads: bool = oddity("V3", "head h sees slice h of the vectors, and nothing of the other slices")
-    no_output_projection: bool = oddity("V3", "what the heads found is never mixed by attention itself")
-    post_norm: bool = oddity("V3", "a LayerNorm after each residual sum, and no warm-up that it would need")
-    never_eval: bool = oddity("V3", "the dropout before the last layers is in force in the test, too")
+    sliced_heads: bool = deviation("V3", "head h reads only slice h of the vectors")
+    no_output_projection: bool = deviation("V3", "no output projection W_O mixes the heads")
+    post_norm: bool = deviation(
+        "V3", "post-norm: a LayerNorm after each residual addition, without the warm-up that it needs"
+    )
+    never_eval: bool = deviation("V3", "the dropout before the last layers is also active in testing")
 
     @classmethod
-    def lecture(cls) -> "VisionOddities":
-        """All of them."""
+    def lecture(cls) -> "VisionDeviations":
+        """The lecture's model: all deviations on."""
         return cls(**{one.name: True for one in fields(cls)})
 
     @property
-    def of_attention(self) -> Oddities:
-        """Those that are inside of attention; in the blocks nothing is ever dropped."""
+    def of_attention(self) -> Deviations:
+        """The deviations inside the attention layers; the blocks have no dropout."""
         names = ("softmax_over_queries", "scale_after_softmax", "sliced_heads", "no_output_projection")
-        return Oddities(no_dropout=True, **{name: getattr(self, name) for name in names})
+        return Deviations(no_dropout=True, **{name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True, kw_only=True)
 class VisionConfig:
     """Sizes; the defaults are those of the lecture's script.
 
-    Raises ValueError where `patch_size` does not divide `image_size`, or `heads` not `d_model`.
+    Raises ValueError if `patch_size` does not divide `image_size`, or `heads` does not divide `d_model`.
     Source: DLStudio 2.5.2, image_recog_with_visTransformer.py.
     """
 
@@ -78,24 +81,24 @@ class VisionConfig:
 
 
 def scrambled_patches(images: Images, patch_size: int) -> Float[Tensor, "batch patches pixels"]:
-    """What the lecture takes for patches: squares that are cut out rightly, and then put together wrongly.
+    """The lecture's "patches": squares that are cut out correctly but grouped incorrectly.
 
-    First come all red squares, then all green ones, then all blue ones; three that follow one another are
-    one "patch". Source: Kak slide 98, and slide 102, line (3).
+    All red squares come first, then all green ones, then all blue ones; three consecutive ones form one
+    "patch". Source: Kak slide 98, and slide 102, line (3).
     """
     squares = images.unfold(2, patch_size, patch_size).unfold(3, patch_size, patch_size)
     return squares.reshape(len(images), -1, images.shape[1] * patch_size**2)
 
 
 class PatchEmbeddingGenerator(nn.Module):
-    """Patches as vectors, with what their places add. Source: Kak slide 102."""
+    """Patch embedding plus learned positions. Source: Kak slide 102."""
 
-    def __init__(self, config: VisionConfig, oddities: VisionOddities):
+    def __init__(self, config: VisionConfig, deviations: VisionDeviations):
         super().__init__()
-        self.patch_size, self.scrambled = config.patch_size, oddities.scrambled_patches
+        self.patch_size, self.scrambled = config.patch_size, deviations.scrambled_patches
         self.embed = nn.Linear(3 * config.patch_size**2, config.d_model)
         self.positions = nn.Parameter(torch.randn(config.patches, config.d_model))
-        self.requires_grad_(not oddities.frozen_embedding)
+        self.requires_grad_(not deviations.frozen_embedding)
 
     def forward(self, images: Images) -> Float[Tensor, "batch patches d_model"]:
         cut = scrambled_patches if self.scrambled else unfold_patches
@@ -105,21 +108,21 @@ class PatchEmbeddingGenerator(nn.Module):
 class VisTransformer(nn.Module):
     """The lecture's image classifier. Source: DLStudio 2.5.2; Kak slide 101."""
 
-    def __init__(self, config: VisionConfig, oddities: VisionOddities = VisionOddities()):  # noqa: B008
+    def __init__(self, config: VisionConfig, deviations: VisionDeviations = VisionDeviations()):  # noqa: B008
         super().__init__()
-        self.config, self.oddities = config, oddities
-        d, place = config.d_model, "post" if oddities.post_norm else "pre"
-        self.embed_patches = PatchEmbeddingGenerator(config, oddities)
-        self.class_token = nn.Parameter(torch.randn(d), requires_grad=not oddities.frozen_class_token)
+        self.config, self.deviations = config, deviations
+        d, place = config.d_model, "post" if deviations.post_norm else "pre"
+        self.embed_patches = PatchEmbeddingGenerator(config, deviations)
+        self.class_token = nn.Parameter(torch.randn(d), requires_grad=not deviations.frozen_class_token)
         sizes = DLStudioConfig(d_model=d, heads=config.heads, tokens=config.patches + 1, head_bias=False)
-        blocks = (BasicEncoder(sizes, oddities.of_attention, place) for _ in range(config.layers))
+        blocks = (BasicEncoder(sizes, deviations.of_attention, place) for _ in range(config.layers))
         self.blocks = nn.ModuleList(blocks)
-        self.norm = nn.Identity() if oddities.post_norm else nn.LayerNorm(d)
+        self.norm = nn.Identity() if deviations.post_norm else nn.LayerNorm(d)
         self.dropout = nn.Dropout(0.1)
         self.fc = nn.Sequential(nn.Linear(d, 512), nn.ReLU(), nn.Linear(512, config.classes))
 
     def forward(self, images: Images) -> Float[Tensor, "batch classes"]:
-        """Logits, from what the blocks leave of the class token."""
+        """Logits, computed from the final hidden state of the class token."""
         x = self.embed_patches(images)
         x = torch.cat([self.class_token.expand(len(x), 1, -1), x], dim=1)
         for block in self.blocks:
@@ -127,7 +130,7 @@ class VisTransformer(nn.Module):
         return self.fc(self.dropout(self.norm(x)[:, 0]))
 
     def train(self, mode: bool = True) -> "VisTransformer":
-        """Training or evaluation mode; where `eval` is never called, the dropout stays in force."""
+        """Set training or evaluation mode; with `never_eval`, the dropout stays active."""
         super().train(mode)
-        self.dropout.train(mode or self.oddities.never_eval)
+        self.dropout.train(mode or self.deviations.never_eval)
         return self

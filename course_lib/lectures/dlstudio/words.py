@@ -1,4 +1,4 @@
-"""Sentences as the lecture's system knows them: whole words, SOS first, EOS last and as padding."""
+"""Word-level vocabulary of the lecture's system: SOS first, EOS last and as padding."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -11,12 +11,12 @@ SOS, EOS = range(2)
 
 
 def words_of(sentence: str) -> list[str]:
-    """The words of a sentence in lower case; apostrophes stay, other marks go, as in the lecture's corpus."""
+    """Lowercase words of a sentence without punctuation except apostrophes, as in the lecture's corpus."""
     return re.findall(r"[\w']+", sentence.lower())
 
 
 class Vocabulary:
-    """The words of some sentences in alphabetical order, behind SOS (0) and EOS (1).
+    """Vocabulary: SOS (0), EOS (1), then the words of these sentences in alphabetical order.
 
     Source: Kak slides 79-82; there is no padding token and no token for unknown words.
     """
@@ -29,11 +29,11 @@ class Vocabulary:
         return len(self.words)
 
     def holds(self, sentence: str) -> bool:
-        """Whether all words of a sentence are known."""
+        """Whether the vocabulary contains all words of a sentence."""
         return all(word in self.ids for word in words_of(sentence))
 
     def encode(self, sentences: Sequence[str], tokens: int) -> Int[Tensor, "batch tokens"]:
-        """Ids of the sentences: SOS, the words, and EOS to the end.
+        """Ids of the sentences: SOS, the words, then EOS up to length `tokens`.
 
         Raises ValueError for an unknown word and for a sentence of more than tokens - 2 words.
         """
@@ -43,22 +43,22 @@ class Vocabulary:
             if len(words) > tokens - 2:
                 raise ValueError(f"{len(words)} words, SOS and EOS do not fit into tokens={tokens}: {text!r}")
             if unknown := [word for word in words if word not in self.ids]:
-                raise ValueError(f"{unknown} not among the {len(self)} words of the vocabulary: {text!r}")
+                raise ValueError(f"{unknown} not in the vocabulary of {len(self)} words: {text!r}")
             row[: len(words) + 1] = torch.tensor([SOS, *(self.ids[word] for word in words)])
         return ids
 
     def decode(self, ids: Int[Tensor, " tokens"]) -> list[str]:
-        """The words behind slot 0, up to the first EOS."""
+        """Words after slot 0, up to the first EOS."""
         written = ids[1:].tolist()
         end = written.index(EOS) if EOS in written else len(written)
         return [self.words[i] for i in written[:end]]
 
     def spell(self, ids: Int[Tensor, " tokens"]) -> str:
-        """All tokens, as on the slides: "EOS es tu profesor EOS EOS …"."""
+        """All tokens as text, as on the slides: "EOS es tu profesor EOS EOS …"."""
         return " ".join(self.words[i] for i in ids.tolist())
 
 
 def real_words(ids: Int[Tensor, "batch tokens"]) -> Bool[Tensor, "batch tokens"]:
-    """True up to the first EOS and there; all after it is padding."""
+    """Mask of non-padding tokens: True up to and including the first EOS."""
     end = ids == EOS
     return end.cumsum(-1) - end.long() == 0

@@ -1,0 +1,1 @@
+"""Benchmarks: speed compared with other libraries, in alternating rounds within one process."""

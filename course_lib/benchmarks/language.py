@@ -1,0 +1,138 @@
+"""Language models: training and generation in tokens per second, against nanoGPT and `transformers`."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from course_lib.benchmarks.timing import Comparison, Plan, Turn, measure
+from course_lib.experiments.nanogpt import NanoGPT, Setting
+from course_lib.generation.decoding import greedy_decode
+from course_lib.models.gpt import GPT, GPTConfig
+from course_lib.pretrained.gpt2 import SINCE_GPT2, to_hugging_face
+from course_lib.training.precision import autocast
+
+OURS, MODERN, NANO, THEIRS, RECOMPUTED = "ours", "ours, modern", "nanoGPT", "transformers", "ours, no cache"
+SIZES = {"vocab": 65, "d_model": 128, "heads": 4, "layers": 4, "max_tokens": 64}
+TINY = {"vocab": 13, "d_model": 16, "heads": 2, "layers": 2, "max_tokens": 12}
+PROMPT, PROMPT_TINY = 4, 2
+
+
+def sizes_of(plan: Plan) -> dict[str, int]:
+    return TINY if plan.tiny else SIZES
+
+
+def ours(sizes: dict[str, int], **form: object) -> GPT:
+    torch.manual_seed(0)
+    return GPT(GPTConfig(**sizes, **form))
+
+
+def nano(sizes: dict[str, int]) -> NanoGPT:
+    """The rebuilt nanoGPT with these sizes."""
+    same = {"vocab": sizes["vocab"], "heads": sizes["heads"], "layers": sizes["layers"]}
+    return NanoGPT(Setting(**same, width=sizes["d_model"], context=sizes["max_tokens"]))
+
+
+class Trainer:
+    """Trains a function from ids to logits on random windows; a turn is one batch."""
+
+    def __init__(
+        self, model: nn.Module, logits: Callable[[Tensor], Tensor], batch: int, plan: Plan, precision: str
+    ):
+        sizes, self.device = sizes_of(plan), torch.device(plan.device)
+        self.model, self.logits, self.precision = model.to(self.device).train(), logits, precision
+        self.optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+        shape, rng = (16, batch, sizes["max_tokens"] + 1), torch.Generator().manual_seed(0)
+        self.windows = torch.randint(sizes["vocab"], shape, generator=rng).to(self.device)
+
+    def turn(self, number: int) -> int:
+        windows = self.windows[number % len(self.windows)]
+        with autocast(self.device, self.precision):
+            loss = F.cross_entropy(self.logits(windows[:, :-1]).flatten(0, 1), windows[:, 1:].flatten())
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return windows[:, 1:].numel()
+
+
+def training(plan: Plan) -> Iterator[Comparison]:
+    """Ours in GPT-2's form against the others, with equal sizes, batches and optimizer; and modern."""
+    sizes = sizes_of(plan)
+    for batch in (12, 32):
+        models = {OURS: ours(sizes), NANO: nano(sizes), THEIRS: to_hugging_face(ours(sizes))}
+        models[MODERN] = ours(sizes, **SINCE_GPT2)
+        for precision in ("fp32", "bf16"):
+            case = f"training, batch {batch}, {sizes['max_tokens']} tokens, {precision}"
+            comparison = Comparison("gpt", case, "tokens/s", OURS, None, (NANO, THEIRS))
+            turns = {}
+            for name, model in models.items():
+                logits = (lambda ids, m=model: m(ids).logits) if name == THEIRS else model
+                turns[name] = Trainer(model, logits, 2 if plan.tiny else batch, plan, precision).turn
+            yield measure(comparison, turns, plan.lasting(0.25))
+
+
+@torch.inference_mode()
+def recompute(model: GPT, start: Tensor, number: int) -> Tensor:
+    """Greedy decoding without a cache; only the last hidden state becomes logits."""
+    ids = start
+    for _ in range(number):
+        best = model.output_logits(model.hidden_states(ids)[:, -1]).argmax(-1, keepdim=True)
+        ids = torch.cat([ids, best], dim=1)
+    return ids[:, start.shape[1] :]
+
+
+def generate(model: nn.Module, start: Tensor, number: int) -> Tensor:
+    """Greedy decoding with the KV cache of `transformers`."""
+    mask, limit = torch.ones_like(start), {"max_new_tokens": number, "min_new_tokens": number}
+    with torch.inference_mode():
+        ids = model.generate(start, attention_mask=mask, do_sample=False, use_cache=True, **limit)
+    return ids[:, start.shape[1] :]
+
+
+def writers(plan: Plan) -> dict[str, Callable[[Tensor, int], object]]:
+    """Every way to generate a number of tokens, all from the same weights."""
+    model = ours(sizes_of(plan)).eval()
+    theirs = to_hugging_face(model).to(plan.device)
+    model = model.to(plan.device)
+    return {
+        OURS: lambda start, number: greedy_decode(model.generator(), start, None, number),
+        RECOMPUTED: partial(recompute, model),
+        THEIRS: partial(generate, theirs),
+    }
+
+
+def writing(plan: Plan) -> Iterator[Comparison]:
+    """Greedy decoding up to max_tokens: with our KV cache, without it, and with `transformers`."""
+    sizes = sizes_of(plan)
+    prompt = PROMPT_TINY if plan.tiny else PROMPT
+    number, found = sizes["max_tokens"] - prompt, writers(plan)
+    for batch in (1, 2) if plan.tiny else (1, 64):
+        start = torch.randint(sizes["vocab"], (batch, prompt), generator=torch.Generator().manual_seed(0))
+        start = start.to(plan.device)
+        comparison = Comparison(
+            "gpt",
+            f"writing {number} tokens, batch {batch}, fp32",
+            "tokens/s",
+            OURS,
+            None,
+            (RECOMPUTED, THEIRS),
+        )
+        turns = {name: turn_of(write, start, number) for name, write in found.items()}
+        yield measure(comparison, turns, plan.lasting(0.4))
+
+
+def turn_of(write: Callable[[Tensor, int], object], start: Tensor, number: int) -> Turn:
+    def turn(_: int) -> int:
+        write(start, number)
+        return len(start) * number
+
+    return turn
+
+
+def language(plan: Plan) -> Iterator[Comparison]:
+    """Training, then generation."""
+    yield from training(plan)
+    yield from writing(plan)

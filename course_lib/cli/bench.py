@@ -1,0 +1,73 @@
+"""`bench`: the speed of the library next to `nn.Transformer` and d2l, and of the widgets, on this machine."""
+
+import argparse
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from course_lib.cli import arguments
+from course_lib.utils.files import PACKAGE
+
+HELP = "measures speed against nn.Transformer and d2l, and writes the numbers to a file"
+RESULTS = PACKAGE / "benchmarks" / "results"
+SECONDS = {False: 30.0, True: 3.0}  # for one comparison; quick or not
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which rows, on what, how long, where to."""
+    threads = arguments.integer(1, 1024)
+    parser.add_argument(
+        "rows",
+        nargs="*",
+        metavar="row",
+        help="rows of the table (default: all); or `widgets` alone: how long each widget takes to redraw",
+    )
+    parser.add_argument("--device", type=arguments.device, help="cpu, cuda, … (a GPU where there is one)")
+    parser.add_argument("--threads", type=threads, help="CPU threads (default: what torch chooses)")
+    parser.add_argument("--store", action="store_true", help="replace single rows of the stored file")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, for a quick estimate")
+    parser.add_argument(
+        "--out",
+        type=arguments.output_file,
+        help="JSON file for the results (full runs: course_lib/benchmarks/results/[widgets-]<machine>.json)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, print the table, write the file; returns 0. Raises ValueError for an unknown row."""
+    import torch
+
+    from course_lib.benchmarks import redraws, report, rows
+    from course_lib.benchmarks.timing import Plan
+    from course_lib.utils import machine
+
+    arguments.require_device(args.device)
+    device = args.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    say = partial(print, flush=True)
+    alone = args.rows == [redraws.GROUP]
+    plan = Plan(device, SECONDS[args.quick], least=3 if args.quick else 5)
+    out = args.out
+    if out is None and (args.store or ((alone or not args.rows) and not args.quick)):
+        name = (redraws if alone else machine).file_name(machine.describe(device))
+        out = RESULTS / name
+    renews = args.store and args.rows and not alone and out.exists()
+    stored = results(out) if renews else None
+    result = redraws.run(plan, say) if alone else rows.run(args.rows or rows.ROWS, plan, say)
+    if out is not None:
+        report.write(out, rows.renewed(stored, result) if stored else result)
+        print(f"The numbers are in {out}.")
+    return 0
+
+
+def results(path: Path) -> dict[str, Any]:
+    """The stored results of a full run. Raises ValueError if the file holds something else."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if {"machine", "measured", "rows", "left_out"} <= found.keys():
+            return found
+    except (AttributeError, ValueError):
+        pass
+    raise ValueError(f"{path} holds no results of `bench` that --store could update")

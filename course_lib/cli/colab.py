@@ -1,0 +1,149 @@
+"""`colab`: points set-up cells, badges and the README's links at one repository and branch.
+
+Standard library only. Stored outputs and execution counts stay as they are.
+"""
+
+import argparse
+import json
+import re
+from pathlib import Path
+
+from course_lib.cli import front_page
+from course_lib.cli.front_page import BADGE, colab_badge
+from course_lib.cli.github import Repository, branch, origin, repository
+from course_lib.cli.requirements import ROOT, is_repository
+from course_lib.cli.venv import SetUpError
+from course_lib.utils.files import atomic_path
+
+HELP = "points the notebooks' Colab links and set-up cells, and the README, at a repository such as your fork"
+GITHUB = "https://github.com"
+STAMP = re.compile(rf"{re.escape(GITHUB)}/([\w-]+/[\w.-]+)/archive/([\w./-]+)\.zip")
+TITLE = "# @title Set-up: fetches the course where it is not installed, as on Colab, and says what it runs on"
+FETCH = """
+# The course asks only for lower bounds that Colab meets: pip changes no package that this kernel has loaded.
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if not find_spec("course_lib"):
+    archive = "https://github.com/OWNER/NAME/archive/BRANCH.zip"
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", archive], check=True)
+"""
+# In a copy whose address nobody has written into the notebooks: asks the person who runs the cell.
+ASK_AND_FETCH = r"""
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if not find_spec("course_lib"):
+    address = input("Where is the course on GitHub? Paste its address, or owner/name: ").strip()
+    owner, name = re.split(r"\.git\b|[/?#]", re.split(r"(?i)github\.com[:/]|/github/", address)[-1] + "/")[:2]
+    archive = f"https://github.com/{owner}/{name}/archive/HEAD.zip"
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", archive], check=True)
+"""
+SHOW = """\
+from course_lib.utils.device import device_summary
+from course_lib.viz import use_style
+
+use_style()
+print(device_summary())"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which repository and which branch, or none."""
+    target = parser.add_mutually_exclusive_group()
+    target.add_argument(
+        "--repo",
+        type=repository,
+        help="owner/name on GitHub, or any address of it (default: the git remote 'origin')",
+    )
+    target.add_argument("--remove", action="store_true", help="remove badges and address from all files")
+    parser.add_argument("--branch", type=branch, help="branch or tag (default: the address's, or main)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Stamp all notebooks and the README; returns 0. Raises SetUpError outside the repository."""
+    if not is_repository():
+        raise SetUpError("The notebooks are in the course's repository; run this in a copy of it.")
+    repo = None if args.remove else chosen(args.repo or origin(ROOT), args.branch, stamped_as(ROOT))
+    changed = stamp(ROOT, repo)
+    if repo:
+        print(f"{repo.name}, branch {repo.branch}")
+    elif not args.remove:
+        print("No repository on GitHub is known, so there are no badges. Give --repo owner/name.")
+    print(f"changed: {', '.join(path.name for path in changed) or 'nothing'}")
+    if changed:
+        about = (
+            f"Badges and set-up cells point at {repo.name}"
+            if repo
+            else "Set-up cells and the table of notebooks are current"
+        )
+        print(f'Now run:\n    git commit -m "{about}" -- README.md notebooks\n    git push')
+    return 0
+
+
+def chosen(asked: Repository | None, branch: str | None, before: Repository | None) -> Repository | None:
+    """The repository to stamp: the one asked for or, failing that, the present one; None if neither is known.
+
+    Raises SetUpError if the address asked for names another branch than `branch`.
+    """
+    if asked and asked.branch and branch not in (None, asked.branch):
+        raise SetUpError(f"the address names the branch {asked.branch}, --branch names {branch}")
+    repo = asked or before
+    if repo is None:
+        return None
+    kept = before.branch if before and before.name == repo.name else None
+    return Repository(repo.name, branch or repo.branch or kept or "main")
+
+
+def setup_cell(repo: Repository | None) -> str:
+    """The text of the one set-up cell; without a known repository, it asks for the address."""
+    fetch = FETCH.replace("OWNER/NAME", repo.name).replace("BRANCH", repo.branch) if repo else ASK_AND_FETCH
+    return TITLE + fetch + SHOW
+
+
+def stamped_as(root: Path) -> Repository | None:
+    """The repository that the notebooks of `root` name now, or None."""
+    for path in sorted((root / "notebooks").glob("*.ipynb")):
+        if found := STAMP.search(path.read_text(encoding="utf-8")):
+            return Repository(found[1], found[2])
+    return None
+
+
+def stamp(root: Path, repo: Repository | None) -> list[Path]:
+    """Write the repository into notebooks and README of `root`, or remove it; returns what changed."""
+    notebooks = sorted((root / "notebooks").glob("*.ipynb"))
+    texts = {path: stamped(path.read_text(encoding="utf-8"), path.name, repo) for path in notebooks}
+    readme, memory = root / "README.md", root / "docs" / "server.md"
+    if readme.exists():
+        named = {path.name: texts[path] for path in notebooks}
+        figures = memory.read_text(encoding="utf-8") if memory.exists() else ""
+        texts[readme] = front_page.filled(readme.read_text(encoding="utf-8"), named, figures, repo)
+    changed = [path for path, text in texts.items() if path.read_text(encoding="utf-8") != text]
+    for path in changed:
+        with atomic_path(path) as part:
+            part.write_text(texts[path], encoding="utf-8", newline="\n")
+    return changed
+
+
+def stamped(text: str, name: str, repo: Repository | None) -> str:
+    """A notebook's JSON with the set-up cell and the badge of this repository.
+
+    Raises SetUpError if the notebook does not begin as the course's notebooks do.
+    """
+    notebook = json.loads(text)
+    first = next((cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"), None)
+    code = next((cell for cell in notebook["cells"] if cell["cell_type"] == "code"), None)
+    if first is None or code is None or "course_lib" not in "".join(code["source"]):
+        raise SetUpError(f"{name}: the first code cell is not the set-up cell; nothing was written")
+    lines = [line for line in "".join(first["source"]).splitlines() if not line.startswith(BADGE)]
+    prose = "\n".join(lines).lstrip("\n")
+    first["source"] = _lines(f"{colab_badge(repo, name)}\n\n{prose}" if repo else prose)
+    code["source"] = _lines(setup_cell(repo))
+    code["metadata"] |= {"cellView": "form", "jupyter": {"source_hidden": True}}  # Colab's fold, JupyterLab's
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def _lines(text: str) -> list[str]:
+    return text.splitlines(keepends=True)

@@ -1,0 +1,204 @@
+"""`colab-test`: the widgets and the notebooks with Colab's versions of all packages, in `.venv-colab`.
+
+Standard library only. The versions are in tests/colab/constraints.txt. It uses the current Python: the check
+is complete only with Colab's, 3.13, and the first line of the output says what differs. Three widgets are
+operated in a browser (Chromium, installed where possible, as for `test --browser`). The course itself is not
+installed: the tests find it next to them, and one of them lets the set-up cell install it in a fresh
+environment.
+"""
+
+import argparse
+import csv
+import hashlib
+import importlib.util
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from course_lib.cli import browser, environment, pip, plain, venv
+from course_lib.cli.environment import ROOT
+from course_lib.cli.requirements import pinned, requirements
+from course_lib.cli.test import NBVAL, shared_out, with_threads
+
+HELP = "tests widgets, the set-up cell and the notebooks with Colab's versions, in .venv-colab"
+PASSES_ON = True
+SUFFIXES = (".py", ".ipynb")
+USAGE_ERROR = 4  # pytest's exit code
+PLUGINS = (
+    "pytest",
+    "nbval",
+    "xdist",
+    "jaxtyping",
+)  # without one of them, pytest refuses options that the tests use
+FOLDER = ROOT / ".venv-colab"
+PINS = ROOT / "tests" / "colab" / "constraints.txt"
+CARRIED = ROOT / "tests" / "colab" / "packages.csv"
+UNIT_TESTS = (
+    "tests/colab/check_versions.py",
+    "tests/colab/check_set_up_cell.py",
+    "tests/browser/check_old_widgets.py",
+    "tests/viz/test_figures.py",
+    "tests/widgets/test_widgets.py",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--only-make", action="store_true", help="make the environment, and run nothing")
+    parser.add_argument(
+        "--own-torch",
+        action="store_true",
+        help="use the PyTorch of constraints.txt instead of Colab's, where Colab's is a large download",
+    )
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="run the notebooks as `test --plain` does: plain CPU kernels, no data, no network",
+    )
+    parser.epilog = "All other arguments go to pytest; files among them replace the full run."
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make the environment if it is not complete, then run pytest in it; returns its exit code."""
+    if not environment.is_repository():
+        raise environment.SetUpError("The tests are in the course's repository; run this in a copy of it.")
+    refuse_unknown(args.rest)
+    text = versions(args.own_torch)
+    print(differences(text), flush=True)
+    set_up(text)
+    if args.only_make:
+        return 0
+    if browser.find() is None:
+        browser.install_chromium()
+    variables = {**environment.child_environment(), "COURSE_BROWSER": "1"}
+    if not args.plain:
+        command = pytest(args.rest)
+        return environment.become(command, env=with_threads(command, variables), cwd=ROOT)
+    return run_plain(args.rest, variables)
+
+
+def pytest(rest: list[str]) -> list[str]:
+    """The command that runs pytest in `.venv-colab`."""
+    return [str(python()), "-m", "pytest", *arguments(rest)]
+
+
+def run_plain(rest: list[str], variables: dict[str, str]) -> int:
+    """Run the unit tests as they are, then the notebooks on plain kernels; returns the higher exit code.
+
+    Files in `rest` all run on plain kernels.
+    """
+    failed = 0
+    if not is_chosen(rest):
+        command = pytest([*UNIT_TESTS, *shared_out(), *rest])
+        failed = subprocess.call(command, env=with_threads(command, variables), cwd=ROOT)
+        rest = [*notebooks(), *shared_out(), *rest]
+    with tempfile.TemporaryDirectory() as folder:
+        slow = plain.variables(variables, Path(folder))
+        return max(failed, subprocess.call(pytest(rest), env=slow, cwd=ROOT))
+
+
+def refuse_unknown(rest: list[str]) -> None:
+    """Raise ValueError for a missing file or an option unknown to pytest, before minutes of set-up.
+
+    Where this Python lacks pytest or one of its plugins, options are checked only after the set-up.
+    """
+    files = [one for one in rest if not one.startswith("-") and one.partition("::")[0].endswith(SUFFIXES)]
+    for one in files:
+        if not (ROOT / one.partition("::")[0]).is_file():
+            raise ValueError(f"no such file: {ROOT / one.partition('::')[0]}")
+    options = [one for one in rest if one not in files]
+    if not options or any(importlib.util.find_spec(name) is None for name in PLUGINS):
+        return
+    command = [sys.executable, "-m", "pytest", "--collect-only", "--noconftest", *options, UNIT_TESTS[0]]
+    tried = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace")
+    if tried.returncode == USAGE_ERROR:
+        reasons = re.findall("(?i)error: (.*)", tried.stderr)
+        raise ValueError(f"pytest does not take {' '.join(options)}: {(reasons or [tried.stderr])[-1]}")
+
+
+def is_chosen(rest: list[str]) -> bool:
+    """Whether files are among pytest's arguments."""
+    return any(one.split("::")[0].endswith(SUFFIXES) for one in rest if not one.startswith("-"))
+
+
+def notebooks() -> list[str]:
+    """All notebooks of the course, relative to the repository."""
+    found = sorted((ROOT / "notebooks").glob("[0-9A][0-9]*_*.ipynb"))
+    return [path.relative_to(ROOT).as_posix() for path in found]
+
+
+def arguments(rest: list[str]) -> list[str]:
+    """pytest's arguments. Files in `rest` replace the default list."""
+    return [*([] if is_chosen(rest) else [*UNIT_TESTS, *notebooks(), *shared_out()]), *NBVAL, *rest]
+
+
+def python() -> Path:
+    """The Python inside `.venv-colab`, whether it exists or not."""
+    return FOLDER / venv.python().relative_to(venv.VENV)
+
+
+def versions(own_torch: bool = False) -> str:
+    """The exact versions, as pip reads them; `own_torch` replaces Colab's PyTorch with the course's."""
+    text = PINS.read_text(encoding="utf-8")
+    for name in venv.WITH_TORCH if own_torch else ():
+        text = re.sub(rf"^{name}==.*$", pinned(name), text, flags=re.MULTILINE)
+    return text
+
+
+def pin(text: str, name: str) -> str:
+    """The line of `text` that holds the version of `name`."""
+    return next(line for line in text.splitlines() if line.partition("==")[0] == name)
+
+
+def differences(text: str) -> str:
+    """One line that says how an environment of these versions, with this Python, differs from Colab's."""
+    with CARRIED.open(encoding="utf-8", newline="") as file:
+        colabs = {row["name"]: row["version"] for row in csv.DictReader(file)}
+    here = {
+        "python": ".".join(map(str, sys.version_info[:2])),
+        "torch": pin(text, "torch").partition("==")[2],
+    }
+    other = [f"{name} {here[name]} (Colab: {colabs[name]})" for name in here if here[name] != colabs[name]]
+    return "Colab's versions" + (f", except {' and '.join(other)}." if other else " throughout.")
+
+
+def is_ready(text: str) -> bool:
+    """Whether `.venv-colab` is complete and was made from these versions."""
+    stamp = FOLDER / venv.STAMP
+    return python().exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == fingerprint(text)
+
+
+def fingerprint(text: str) -> str:
+    """A digest of what `.venv-colab` is made from."""
+    settings = FOLDER / "pyvenv.cfg"
+    made_by = settings.read_text(encoding="utf-8") if settings.exists() else ""
+    return hashlib.sha256("\0".join([text, *wanted(), str(ROOT), made_by]).encode()).hexdigest()
+
+
+def wanted() -> list[str]:
+    """What is installed in addition to PyTorch: all requirements of the course and its tests."""
+    return requirements(("dev", "browser"))
+
+
+def set_up(text: str) -> None:
+    """Make `.venv-colab` from these versions, or finish one that is incomplete or out of date.
+
+    Safe to interrupt and repeat. Raises SetUpError, saying what to do.
+    """
+    if is_ready(text):
+        return
+    print(f"Setting up {FOLDER} with these versions.", flush=True)
+    try:
+        if not pip.works(python()):
+            subprocess.run([sys.executable, "-m", "venv", "--clear", FOLDER], check=True)
+        pip.forget_interrupted(FOLDER)
+        exact = FOLDER / "constraints.txt"
+        exact.write_text(text, encoding="utf-8")
+        first = [pin(text, name) for name in venv.WITH_TORCH]
+        venv.install_torch(python(), FOLDER, first, ["-c", str(exact)])
+        what = "Colab's versions of what the course needs"
+        pip.install(python(), ["-c", str(exact), *wanted()], what, FOLDER / "pip.log")
+    except (pip.PipError, subprocess.CalledProcessError, OSError) as problem:
+        raise venv.SetUpError(str(problem)) from None
+    (FOLDER / venv.STAMP).write_text(fingerprint(text), encoding="utf-8")

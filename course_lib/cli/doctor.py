@@ -1,0 +1,173 @@
+"""`doctor`: what the course finds on this machine, and for each problem the command that fixes it.
+
+Standard library only at import, so that it works even if packages are missing or broken.
+"""
+
+import argparse
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from course_lib.cli import environment, requirements, venv
+from course_lib.utils.device import on_colab
+
+HELP = "reports what is installed and what is missing, and how to fix it"
+SHOWN = ("torch", "numpy", "ipython", "ipywidgets")  # one line each; one line for all others
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report; `fix` says what to do about it, `required` whether the course needs it."""
+
+    text: str
+    fix: str = ""
+    required: bool = False
+
+    def __str__(self) -> str:
+        mark = "MISSING" if self.required else "note" if self.fix else "ok"
+        return f"{mark:<8} {self.text}" + (f"\n         → {self.fix}" if self.fix else "")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """No arguments."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the report; returns 1 if something required is missing."""
+    if environment.is_repository() and not venv.is_current() and requirements.missing() and venv.is_ready():
+        print(f"{sys.executable} lacks packages; checking the Python in .venv, as used by `lab`.\n")
+        environment.start_again()
+    looks = (place, packages, tools, graphics, comparisons, data)
+    missing = 0
+    for look in looks[:2] if bare() else looks:
+        for finding in look():
+            print(finding, flush=True)
+            missing += finding.required
+    print(f"\nRequired and missing: {missing}." if missing else "\nEverything required is installed.")
+    return int(missing > 0)
+
+
+def bare() -> bool:
+    """Whether this is a Python outside any environment, before the first `lab` or `test`."""
+    return environment.is_repository() and not environment.activated() and bool(requirements.missing())
+
+
+def place() -> Iterator[Finding]:
+    """The Python version, and its environment."""
+    version = sys.version.split()[0]
+    newer = sys.version_info >= (3, 14)
+    yield Finding(
+        f"Python {version}, {sys.executable}", "The tests ran with Python 3.11 to 3.13." if newer else ""
+    )
+    yield Finding(f"on {kind()}")
+
+
+def kind() -> str:
+    """The kind of environment that this Python runs in."""
+    if on_colab():
+        return "Google Colab"
+    if venv.is_current():
+        return "the course's own environment, .venv"
+    if os.environ.get("CONDA_PREFIX") == sys.prefix:
+        return f"the conda environment {sys.prefix}"
+    if sys.prefix != sys.base_prefix:
+        return f"the environment {sys.prefix}"
+    return "a Python outside any environment"
+
+
+def packages() -> Iterator[Finding]:
+    """The packages that the library needs."""
+    lacking = requirements.missing()
+    if bare():
+        yield Finding(f"packages: {named(lacking)}", "python -m course_lib lab", required=True)
+        return
+    for name in SHOWN:
+        if requirements.installed(name):
+            yield Finding(f"{name} {requirements.installed(name)}")
+    for one in lacking:
+        yield Finding(one, f'{install()} "{one.partition(" ")[0]}"', required=True)
+    if not lacking:
+        yield Finding("the other packages of the library")
+
+
+def named(lacking: list[str]) -> str:
+    """Missing packages in one line."""
+    return ", ".join(one.removesuffix(" (not installed)") for one in lacking)
+
+
+def install() -> str:
+    """The command that installs into this very Python."""
+    return "%pip install" if on_colab() else f"{sys.executable} -m pip install"
+
+
+def tools() -> Iterator[Finding]:
+    """The additional packages that `lab` and `test` need."""
+    if not environment.is_repository():
+        return
+    lacking = [one for one in requirements.missing(("dev",)) if one not in requirements.missing()]
+    if lacking:
+        yield Finding(
+            f"for lab and test: {named(lacking)}", "python -m course_lib lab   (installs them in .venv)"
+        )
+    else:
+        yield Finding("the packages of lab and test")
+
+
+def graphics() -> Iterator[Finding]:
+    """Whether torch loads, and the devices it can use."""
+    if requirements.installed("torch") is None:
+        return
+    try:
+        import torch
+    except Exception as problem:  # a broken installation can raise anything
+        yield Finding(
+            f"torch does not load: {problem}", f"{install()} --force-reinstall torch", required=True
+        )
+        return
+    if torch.cuda.is_available():
+        for number in range(torch.cuda.device_count()):
+            memory = torch.cuda.get_device_properties(number).total_memory / 2**30
+            yield Finding(f"CUDA device {number}: {torch.cuda.get_device_name(number)}, {memory:.0f} GiB")
+        native = torch.cuda.is_bf16_supported(including_emulation=False)
+        yield Finding(
+            "bf16 is supported" if native else "bf16 is only emulated here: training uses fp16 instead"
+        )
+    elif shutil.which("nvidia-smi"):
+        yield Finding(
+            f"an NVIDIA device, but this torch ({torch.__version__}) cannot use it",
+            "delete .venv and repeat `lab`, which then installs the CUDA build; or update the driver"
+            if venv.is_current()
+            else "choose the CUDA build at https://pytorch.org/get-started/locally, or update the driver",
+        )
+    else:
+        yield Finding(f"no CUDA device: the course runs on the CPU, {os.cpu_count()} cores")
+
+
+def comparisons() -> Iterator[Finding]:
+    """d2l, which only comparisons need."""
+    if importlib.util.find_spec("d2l"):
+        yield Finding(f"d2l {requirements.installed('d2l')}")
+    else:
+        yield Finding("d2l is not installed; only comparisons need it", f"{install()} --no-deps {venv.D2L}")
+
+
+def data() -> Iterator[Finding]:
+    """The data sets on this machine; fetches nothing."""
+    try:
+        from course_lib import datasets
+
+        places = {name: datasets.find(name) for name in datasets.list_datasets()}
+    except ImportError as problem:
+        yield Finding(f"data sets: cannot check ({problem})", "install the packages that are missing")
+        return
+    for name, path in places.items():
+        yield (
+            Finding(f"data set {name}: {path}")
+            if path
+            else Finding(
+                f"data set {name}: not on this machine", f"python -m course_lib data {name}   (fetches it)"
+            )
+        )

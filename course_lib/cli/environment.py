@@ -1,0 +1,94 @@
+"""Which Python a command runs in: this one if it has everything, otherwise the one in `.venv`.
+
+Standard library only.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from course_lib.cli import pip, venv
+from course_lib.cli.requirements import ROOT, is_repository, missing, requirements
+from course_lib.cli.venv import WINDOWS, SetUpError
+
+__all__ = ["ROOT", "SetUpError", "become", "child_environment", "ensure", "is_repository", "provide"]
+
+
+def ensure(extras: Sequence[str] = ()) -> None:
+    """Return if this Python has all requirements; otherwise restart the command in `.venv`'s Python.
+
+    Makes `.venv` if necessary. Raises SetUpError if that is impossible.
+    """
+    if venv.is_current():
+        if not venv.is_ready():
+            venv.set_up()
+        return
+    lacking = missing(extras)
+    if not lacking:
+        if "dev" in extras and activated():
+            venv.add_d2l(Path(sys.executable), Path(sys.prefix))
+        return
+    if not is_repository():
+        raise SetUpError(
+            f"This Python lacks {', '.join(lacking)}.\n"
+            "Install what is missing with pip, or use a copy of the course's repository, which does that."
+        )
+    if not venv.is_ready():
+        if activated():
+            print(f"The activated environment {sys.prefix} lacks {', '.join(lacking)}.")
+        venv.set_up()
+    start_again()
+
+
+def provide(extra: str, what: str) -> None:
+    """Install the packages of an extra into this Python, if any is missing; what: their purpose, in words.
+
+    Raises SetUpError if that is impossible.
+    """
+    if not missing((extra,)):
+        return
+    exact = ["-c", str(ROOT / "constraints.txt")] if is_repository() else []
+    try:
+        pip.install(Path(sys.executable), [*exact, *requirements((extra,))], what)
+    except pip.PipError as problem:
+        raise SetUpError(str(problem)) from None
+
+
+def activated() -> bool:
+    """Whether the user has activated their own environment."""
+    return bool(os.environ.get("VIRTUAL_ENV") or os.environ.get("CONDA_PREFIX"))
+
+
+def start_again() -> None:
+    """Run the same command in `.venv`'s Python; does not return."""
+    sys.exit(become([str(venv.python()), "-m", "course_lib", *sys.argv[1:]]))
+
+
+def become(command: Sequence[str], **more: Any) -> int:
+    """Replace this process by another program, so that signals reach it; more: its `env` and `cwd`.
+
+    Windows cannot replace a process: there we wait for it, and return its exit code.
+    """
+    sys.stdout.flush()
+    if WINDOWS:
+        return subprocess.call(command, **more)
+    os.chdir(more.get("cwd", "."))
+    os.execve(command[0], command, more.get("env", os.environ))
+
+
+def child_environment() -> dict[str, str]:
+    """Environment variables for JupyterLab and pytest: their kernels find course_lib, installed or not."""
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    # Kernels work in notebooks/, where a relative path leads elsewhere.
+    given = {name: os.environ.get(name) for name in ("COURSE_DATA", "COURSE_CACHE")}
+    folders = {name: os.path.abspath(os.path.expanduser(path)) for name, path in given.items() if path}
+    return {
+        **os.environ,
+        **folders,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel "python3" is this Python, not one the user registered
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # no debugger warnings at each kernel start
+    }

@@ -1,0 +1,143 @@
+"""The class's results: a table as CSV, and one page with the same table and the most common mistakes.
+
+All text that comes from students is cleaned of control characters. In the table, cells that a spreadsheet
+would take for formulas are marked as text; on the page, everything is escaped.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+from course_lib.cli.grading.running import Graded
+from course_lib.exercises import Exercise
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet evaluates
+LONGEST = 300  # characters of a text in a cell
+SHORT = {"passed": "✓", "mistake": "✗", "wrong": "✗", "error": "!", "not tried": "–", "not reached": "…"}
+STYLE = """
+body { font-family: sans-serif; margin: 2em; color: #111; background: #fff; line-height: 1.4 }
+table { border-collapse: collapse; margin: 1em 0 2em }
+th, td { border: 1px solid #bbb; padding: 0.25em 0.6em; text-align: left; vertical-align: top }
+td.passed { background: #d9f0d9 } td.mistake { background: #fbdcc8 } td.wrong { background: #fbdcc8 }
+td.error { background: #f6c9c9 } td.not { background: #eee } td.number { text-align: right }
+"""
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def as_csv(results: Sequence[Graded], exercises: Sequence[Exercise]) -> str:
+    """One row per student and notebook, one column per exercise; other chapters' cells are empty."""
+    sheet = io.StringIO()
+    writer = csv.writer(sheet, lineterminator="\n")
+    writer.writerow(["student", "notebook", "chapter", "status", "passed", "exercises", *ids(exercises)])
+    for one in results:
+        own = of_chapter(one, exercises)
+        states = [one.state(exercise) if exercise in own else "" for exercise in exercises]
+        first = [one.handed_in.student, one.handed_in.path.name, one.chapter, one.status]
+        counts = [str(states.count("passed")), str(len(own))]
+        writer.writerow([as_text(cell) for cell in [*first, *counts, *states]])
+    return sheet.getvalue()
+
+
+def as_text(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula: an apostrophe before the characters that begin one."""
+    marked = cell.startswith(FORMULA)
+    return ("'" if marked else "") + clean(cell)
+
+
+def clean(text: str) -> str:
+    """The text in one line, without control characters, and shortened."""
+    line = "".join(letter if letter.isprintable() else " " for letter in text[: 2 * LONGEST])
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+
+
+def as_page(results: Sequence[Graded], exercises: Sequence[Exercise]) -> str:
+    """The page: the most common mistakes, a table for each chapter, and the notebooks that did not finish."""
+    page = Element("html", lang="en")
+    head = add(page, "head")
+    add(head, "meta", charset="utf-8")
+    add(head, "meta", **{"http-equiv": "Content-Security-Policy", "content": POLICY})
+    add(head, "title", "Grades")
+    add(head, "style", STYLE)
+    body = add(page, "body")
+    add(body, "h1", "Grades")
+    add(body, "p", f"{len({one.handed_in.student for one in results})} students, {len(results)} notebooks.")
+    add_mistakes(body, results, exercises)
+    for chapter in sorted({one.chapter for one in results if one.chapter}):
+        rows = [one for one in results if one.chapter == chapter]
+        add_chapter(body, chapter, rows, of_chapter(rows[0], exercises))
+    add_endings(body, [one for one in results if one.status != "finished"])
+    return "<!DOCTYPE html>\n" + ElementTree.tostring(page, encoding="unicode", method="html") + "\n"
+
+
+def add(parent: Element, tag: str, text: str = "", **attributes: str) -> Element:
+    """A new child; its text and attributes are escaped when the page is written."""
+    child = ElementTree.SubElement(parent, tag, {k.rstrip("_"): v for k, v in attributes.items()})
+    child.text = text
+    return child
+
+
+def add_row(table: Element, cells: Iterable[str], tag: str = "td") -> None:
+    row = add(table, "tr")
+    for cell in cells:
+        add(row, tag, cell)
+
+
+def add_mistakes(body: Element, results: Sequence[Graded], exercises: Sequence[Exercise]) -> None:
+    """The named mistakes, the most common first, with why each is one, and who made it."""
+    add(body, "h2", "Most common mistakes")
+    made: dict[tuple[str, str], list[str]] = {}
+    for one in results:
+        for exercise in exercises:
+            verdict = one.verdicts.get(exercise.id)
+            if verdict and verdict.mistake:
+                made.setdefault((exercise.id, verdict.mistake), []).append(clean(one.handed_in.student))
+    if not made:
+        add(body, "p", "None of the known mistakes was made.")
+        return
+    why = {(e.id, mistake.name): mistake.why for e in exercises for mistake in e.mistakes}
+    table = add(body, "table")
+    add_row(table, ["exercise", "mistake", "why", "how many", "who"], "th")
+    for (exercise_id, name), who in sorted(made.items(), key=lambda item: (-len(item[1]), item[0])):
+        add_row(table, [exercise_id, name, why[exercise_id, name], str(len(who)), ", ".join(who)])
+
+
+def add_chapter(body: Element, chapter: str, rows: Sequence[Graded], exercises: Sequence[Exercise]) -> None:
+    """One chapter's table, with a last row that counts who passed."""
+    add(body, "h2", f"Chapter {chapter}")
+    add(body, "p", "✓ passed, ✗ wrong, ! error, – not tried, … not reached. Point at a cell to read more.")
+    table = add(body, "table")
+    add_row(table, ["student", "notebook", *(one.id.partition(".")[2] for one in exercises), "passed"], "th")
+    for one in rows:
+        states = [one.state(exercise) for exercise in exercises]
+        row = add(table, "tr")
+        add(row, "td", clean(one.handed_in.student))
+        add(row, "td", clean(one.handed_in.path.name))
+        for exercise, state in zip(exercises, states, strict=True):
+            kind = state.partition(":")[0]
+            verdict = one.verdicts.get(exercise.id)
+            hint = clean(verdict.text if verdict else state)
+            add(row, "td", SHORT[kind], class_=kind.partition(" ")[0], title=hint)
+        add(row, "td", f"{states.count('passed')} of {len(exercises)}", class_="number")
+    counts = [sum(one.state(exercise) == "passed" for one in rows) for exercise in exercises]
+    add_row(table, ["passed", "", *(f"{count} of {len(rows)}" for count in counts), ""], "th")
+
+
+def add_endings(body: Element, rows: Sequence[Graded]) -> None:
+    """The notebooks that did not run to their end, or changed what they must not."""
+    if rows:
+        add(body, "h2", "Look at these by hand")
+        table = add(body, "table")
+        add_row(table, ["student", "notebook", "what happened"], "th")
+        for one in rows:
+            add_row(table, map(clean, [one.handed_in.student, one.handed_in.path.name, one.status]))
+
+
+def of_chapter(one: Graded, exercises: Sequence[Exercise]) -> list[Exercise]:
+    """The exercises of a notebook's chapter."""
+    return [exercise for exercise in exercises if exercise.id.partition(".")[0] == one.chapter]
+
+
+def ids(exercises: Sequence[Exercise]) -> list[str]:
+    return [exercise.id for exercise in exercises]

@@ -1,0 +1,241 @@
+"""Runs one handed-in notebook and judges its answers, here, against the checks of this installation."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import psutil
+
+from course_lib.cli.environment import ROOT
+from course_lib.cli.grading.handed_in import HandedIn
+from course_lib.cli.grading.messages import Malformed, decoded_attempt, parsed
+from course_lib.datasets.location import CACHE_VARIABLE, DATA_VARIABLE, cache_folder, folder_in
+from course_lib.exercises import Exercise, Verdict, catalogue
+from course_lib.exercises.checking import Attempt, judge
+
+LARGEST = 20e6  # bytes of a notebook
+PROCESSES = 64  # that one notebook may have at a time
+FREE = 512  # processes and threads that the user may start besides, before starting one fails
+TRIES = 5  # attempts judged for each exercise, the last ones: a notebook may check an answer in a loop
+BEGIN = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "from course_lib.cli.grading.student import main; main(*sys.argv[1:])"
+)
+NAMESPACES = (  # own processes, so that it sees and can kill no others; no network
+    "unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc", "--net",
+)  # fmt: skip
+
+_watching: set[subprocess.Popen] = set()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits for each notebook: seconds, bytes of memory, threads. chapter: the only one to grade; or ""."""
+
+    seconds: float
+    memory: int
+    threads: int = 1
+    chapter: str = ""
+
+
+@dataclass
+class Graded:
+    """What became of a notebook.
+
+    status: "finished" or what ended it. verdicts: by exercise. raised: by exercise, the error of its cell, or
+    of the function itself. skipped: whether it is of another chapter than the one to grade.
+    """
+
+    handed_in: HandedIn
+    chapter: str = ""
+    status: str = "finished"
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    raised: dict[str, str] = field(default_factory=dict)
+    skipped: bool = False
+
+    def state(self, exercise: Exercise) -> str:
+        """One exercise's state, as the table shows it."""
+        verdict, problem = self.verdicts.get(exercise.id), self.raised.get(exercise.id)
+        if problem and (verdict is None or verdict.state == "wrong"):
+            return f"error: {problem}"
+        if verdict:
+            return f"mistake: {verdict.mistake}" if verdict.state == "mistake" else verdict.state
+        return "not tried" if self.status.startswith(("finished", "tampered")) else "not reached"
+
+
+def graded(handed_in: HandedIn, limits: Limits) -> Graded:
+    """Run one notebook in separate processes and judge its answers. Costs at most its limits."""
+    result = Graded(handed_in)
+    if handed_in.path.is_symlink():
+        result.status = "unreadable: a link, not a file"
+    elif handed_in.path.stat().st_size > LARGEST:
+        result.status = f"unreadable: larger than {LARGEST / 1e6:.0f} MB"
+    else:
+        with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as folder:
+            copy = Path(folder, "work", "notebook.ipynb")
+            copy.parent.mkdir()
+            shutil.copyfile(handed_in.path, copy)
+            for fonts in Path(matplotlib.get_cachedir()).glob("fontlist-*.json"):
+                shutil.copy(fonts, folder)  # Matplotlib takes seconds to make this list
+            read(result, lines(plan(copy, limits)), limits.chapter)
+    return result
+
+
+def plan(notebook: Path, limits: Limits) -> dict[str, Any]:
+    """What the watching process is told: the command, its folder and environment, and its limits."""
+    words = [sys.executable, "-I", "-c", BEGIN, str(ROOT), notebook.name, limits.chapter]
+    most = [str(limits.memory), str(process_limit() or "")]
+    return {
+        "command": [*isolation(), *words, *most],
+        "folder": str(notebook.parent),
+        "environment": environment(notebook.parents[1], limits.threads),
+        "seconds": limits.seconds,
+        "memory": limits.memory,
+        "processes": PROCESSES,
+    }
+
+
+@cache
+def isolation() -> tuple[str, ...]:
+    """Command in front of the student's that gives it separate namespaces; empty where that fails."""
+    program = shutil.which(NAMESPACES[0]) if sys.platform == "linux" else None
+    if program is None:
+        return ()
+    command = (program, *NAMESPACES[1:])
+    done = subprocess.run([*command, sys.executable, "-I", "-c", ""], capture_output=True)
+    return command if done.returncode == 0 else ()
+
+
+def process_limit() -> int | None:
+    """How many processes and threads this user may have; None where the system has no such limit."""
+    if not hasattr(os, "getuid"):
+        return None
+    own = [p for p in psutil.process_iter(["uids", "num_threads"]) if p.info["uids"]]
+    return FREE + sum(p.info["num_threads"] or 1 for p in own if p.info["uids"].real == os.getuid())
+
+
+def environment(folder: Path, threads: int) -> dict[str, str]:
+    """The student's environment variables: nothing of the instructor's but where the data sets are."""
+    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LANG") if name in os.environ}
+    data = {CACHE_VARIABLE: cache_folder(), DATA_VARIABLE: folder_in(DATA_VARIABLE)}
+    homes = ("HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP", "XDG_CACHE_HOME", "IPYTHONDIR", "MPLCONFIGDIR")
+    return {
+        **kept,
+        **{name: os.path.abspath(place) for name, place in data.items() if place},
+        **dict.fromkeys(homes, str(folder)),
+        "COURSE_PROGRESS": "",
+        "MPLBACKEND": "Agg",
+        "OMP_NUM_THREADS": str(threads),
+    }
+
+
+def lines(plan: dict[str, Any]) -> Iterator[bytes]:
+    """The lines of the watching process; it ends when this is closed."""
+    watch = Path(__file__).with_name("watch.py")
+    command = [sys.executable, "-I", str(watch), json.dumps(plan)]
+    variables = {name: value for name, value in os.environ.items() if name in ("PATH", "SYSTEMROOT")}
+    process = subprocess.Popen(
+        command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    )
+    _watching.add(process)
+    try:
+        yield from process.stdout
+    finally:
+        _watching.discard(process)
+        process.stdin.close()
+        process.stdout.close()
+        process.wait()
+
+
+def stop() -> None:
+    """End all runs, as after an interruption."""
+    for process in tuple(_watching):
+        process.stdin.close()
+
+
+def read(result: Graded, received: Iterator[bytes], chapter: str) -> None:
+    """Read the messages of one run, judge the answers in them, and fill in `result`."""
+    attempts: dict[str, list[Attempt]] = {}
+    finished, problem, ended = False, "", {"reason": "crashed", "code": None, "started": True}
+    for line in received:
+        if line.startswith(b"E "):
+            ended = json.loads(line[2:])
+        elif not problem:
+            try:
+                finished = take(result, attempts, parsed(line[2:])) or finished
+            except Malformed as error:
+                problem = f"tampered: its process sent what no check sends ({error})"
+    for exercise_id, made in attempts.items():
+        result.verdicts[exercise_id] = best([verdict(_known()[exercise_id], one) for one in made])
+        if error := next((one.error for one in made[-1].results if one.error), None):
+            result.raised[exercise_id] = f"{type(error).__name__}: {error}"
+    result.skipped = bool(chapter) and result.chapter != chapter and finished
+    result.status = final_status(result, finished, problem, ended)
+
+
+def take(result: Graded, attempts: dict[str, list[Attempt]], message: dict[str, Any]) -> bool:
+    """Take in one message; returns whether it is the last. Raises Malformed."""
+    if "id" in message:
+        exercise = _known().get(str(message["id"]))
+        if exercise is None:
+            raise Malformed("an unknown exercise")
+        if "raised" in message:
+            result.raised[exercise.id] = str(message["raised"])[:300]
+        else:
+            made = decoded_attempt(message.get("attempt"), len(exercise.inputs))
+            attempts[exercise.id] = [*attempts.get(exercise.id, []), made][-TRIES:]
+    elif "chapter" in message:
+        result.chapter = result.chapter or known_chapter(str(message["chapter"]))
+    elif "unreadable" in message:
+        result.status = f"unreadable: {message['unreadable']}"
+    elif "replaced" in message:
+        names = message["replaced"] if isinstance(message["replaced"], list) else ["something"]
+        result.status = f"tampered: it replaced {', '.join(map(str, names))}"[:300]
+    elif not {"started", "finished"} & set(message):
+        raise Malformed("an unknown message")
+    return "finished" in message or "unreadable" in message
+
+
+def known_chapter(number: str) -> str:
+    """The number, if there is such a chapter; otherwise an empty string."""
+    return number if number in {one.partition(".")[0] for one in _known()} else ""
+
+
+@cache
+def _known() -> dict[str, Exercise]:
+    return catalogue()
+
+
+def final_status(result: Graded, finished: bool, problem: str, ended: dict[str, Any]) -> str:
+    """How a run ended, in words."""
+    if ended["reason"]:
+        return ended["reason"]
+    if problem:
+        return problem
+    if not finished:
+        return f"crashed (exit code {ended['code']})" if ended["started"] else "did not start"
+    if result.status == "finished" and not result.chapter:
+        return "no exercises"
+    return result.status
+
+
+def verdict(exercise: Exercise, made: Attempt) -> Verdict:
+    """The verdict on one attempt. Values that were made to break the comparison are wrong."""
+    try:
+        return judge(exercise, made)
+    except Exception as error:  # whatever a hostile value does to the comparison is this notebook's own loss
+        return Verdict("wrong", f"{exercise.id}: cannot be compared ({type(error).__name__}).")
+
+
+def best(verdicts: list[Verdict]) -> Verdict:
+    """The first verdict that is "passed"; otherwise the last one."""
+    return next((one for one in verdicts if one.state == "passed"), verdicts[-1])

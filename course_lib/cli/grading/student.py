@@ -1,0 +1,149 @@
+"""The student's process: runs the cells of one notebook and reports what its answers return.
+
+Nothing that it reports is a verdict. It sends the *values* of the student's functions, one line of JSON per
+answer, and the grading process compares them with its own references. So a notebook that prints "passed",
+replaces `check` or prints extra lines gains nothing: to pass, it must send the right values.
+"""
+
+import builtins
+import json
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from course_lib.utils.chapters import CHAPTER
+
+CHECKED = re.compile(rf"""\bcheck\(\s*["']({CHAPTER}\.\w+)["']""")
+WATCHED = [  # modules whose functions no notebook has a reason to replace
+    "builtins",
+    *(f"course_lib.exercises{name}" for name in ("", ".checking", ".comparing", ".exercise", ".progress")),
+]
+
+
+def main(path: str, chapter: str, memory: str, processes: str) -> None:
+    """Run a notebook; report on what was standard output, which the notebook itself does not get.
+
+    chapter: run only a notebook of this chapter; "" for any. memory: bytes. processes: how many, or "".
+    """
+    report = reporter()
+    limit(int(memory), int(processes) if processes else None)
+    try:
+        cells = code_cells(Path(path))
+    except Exception as problem:
+        report({"unreadable": f"{type(problem).__name__}: {problem}"[:300]})
+        return
+    asked = [CHECKED.findall("\n".join(map(uncommented, cell.splitlines()))) for cell in cells]
+    found = main_chapter(CHECKED.findall("\n".join(cells)))
+    report({"chapter": found})
+    if found and (not chapter or chapter == found):
+        run_cells(cells, asked, report)
+    report({"finished": True})
+
+
+def reporter() -> Callable[[dict], None]:
+    """A function that writes a line of JSON to standard output, which from now on leads nowhere else."""
+    file = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+
+    def report(message: dict) -> None:
+        file.write(json.dumps(message) + "\n")
+        file.flush()
+
+    return report
+
+
+def limit(memory: int, processes: int | None) -> None:
+    """Limit this process and its children, as far as the system can; the watching process does the rest."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    wanted = {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": 2**30, "RLIMIT_DATA": memory, "RLIMIT_NPROC": processes}
+    for name, most in wanted.items():
+        if most is not None and hasattr(resource, name):
+            kind = getattr(resource, name)
+            hard = resource.getrlimit(kind)[1]
+            most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            resource.setrlimit(kind, (most, most))
+
+
+def code_cells(path: Path) -> list[str]:
+    """The sources of the code cells. Raises ValueError if the file is not a notebook of format 4."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(notebook, dict) or notebook.get("nbformat") != 4:
+        raise ValueError("not a notebook of format 4")
+    if not isinstance(notebook.get("cells"), list):
+        raise ValueError("no list of cells")
+    sources = [
+        cell.get("source", "")
+        for cell in notebook["cells"]
+        if isinstance(cell, dict) and cell.get("cell_type") == "code"
+    ]
+    return ["".join(map(str, one)) if isinstance(one, list) else str(one) for one in sources]
+
+
+def uncommented(line: str) -> str:
+    """The line, or nothing if it is a comment."""
+    return "" if line.lstrip().startswith("#") else line
+
+
+def main_chapter(ids: list[str]) -> str:
+    """The chapter that most of the exercises belong to; "" if there are none."""
+    chapters = [one.partition(".")[0] for one in ids]
+    return max(chapters, key=chapters.count, default="")
+
+
+def run_cells(cells: list[str], asked: list[list[str]], report: Callable[[dict], None]) -> None:
+    """Run all cells, those after an error as well, and report each answer when it is checked."""
+    answered: set[str] = set()
+
+    def answer(message: dict) -> None:
+        answered.add(message["id"])
+        report(message)
+
+    shell = new_shell(answer)
+    before = fingerprint()
+    report({"started": True})
+    for source, ids in zip(cells, asked, strict=True):
+        done = shell.run_cell(source)
+        problem = done.error_before_exec or done.error_in_exec
+        if problem is not None:
+            text = f"{type(problem).__name__}: {problem}"[:300]
+            for one in sorted(set(ids) - answered):
+                report({"id": one, "raised": text})
+    if changed := [name for name, value in fingerprint().items() if before.get(name) is not value]:
+        report({"replaced": changed[:20]})
+
+
+def new_shell(answer: Callable[[dict], None]) -> Any:
+    """An IPython shell in which `check` calls the answer, and passes on what it returns."""
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    from course_lib import exercises
+    from course_lib.cli.grading.messages import encoded_attempt
+    from course_lib.exercises.checking import attempt
+
+    def check(exercise_id: str, given: Any) -> None:
+        exercise = exercises.find(exercise_id)
+        answer({"id": exercise_id, "attempt": encoded_attempt(attempt(exercise, given))})
+
+    exercises.check = check
+    # What lies beside the notebook can be imported, but it shadows nothing of this installation.
+    sys.path.append(os.getcwd())
+    return InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
+
+
+def fingerprint() -> dict[str, Any]:
+    """The functions and classes of the watched modules by name, to notice that one was replaced."""
+    return {
+        f"{module}.{name}": value
+        for module in WATCHED
+        for name, value in vars(sys.modules.get(module, builtins)).items()
+        if callable(value) and name != "_"
+    }

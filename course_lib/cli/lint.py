@@ -1,0 +1,236 @@
+"""The rules that every notebook of the course follows, checked without running it."""
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from course_lib.cli.colab import setup_cell
+from course_lib.cli.github import Repository
+from course_lib.cli.notebook_io import KERNEL, WIDGET_VIEW, Notebook
+from course_lib.utils.chapters import CHAPTER
+
+MAX_BYTES = 1_000_000
+MAX_LINES = 15
+MAX_SET_UP_LINES = 16
+MIN_EXERCISES = 4
+
+BANNED = {  # in code: how to find it, and what to do instead
+    r"\bplt\.show\b": "plt.show hides the alt text: use show(fig, alt=…)",
+    r"\bwarnings\.warn\b": "warnings.warn writes to stderr: print the warning",
+    r"(?m)^\s*(from tqdm import|import tqdm\s*$|import tqdm as)": "plain tqdm writes to stderr: tqdm.auto",
+    r"\binteract(ive|ive_output)?\b *(\(|$)": "interact makes an Output widget: observe the sliders",
+    r"\bOutput\(": "an Output widget cannot be compared: write into an Image or HTML widget",
+    r"autoreload": "autoreload does not work on Colab",
+    r"NBVAL_|PYTEST_VALIDATE": "nbval's markers switch the comparison off: begin the line with ≈ instead",
+}
+MACHINE_PATH = re.compile(
+    r"(?<![\w.:/~-])/(home|root|tmp|work|Users|content|private|var|opt|usr)/\S*|\b[A-Za-z]:[\\/]+Users\b\S*"
+)
+BARE_WIDGET = re.compile(r"[A-Z]\w*\((children|value|description|options|layout)=")
+REFERENCE = {"A2"}  # appendices to look things up in, without exercises
+EXERCISE = re.compile(rf"\bcheck\(\s*[\"']({CHAPTER})\.([\w-]+)[\"']")
+SOLUTION = re.compile(r"<details>\s*<summary>.*?</summary>.*?```python\n.*?```.*?</details>", re.DOTALL)
+
+
+def problems(notebook_path: str | Path) -> list[str]:
+    """The problems of a stored notebook, one line each; an empty list if there are none.
+
+    Raises FileNotFoundError if there is no such file.
+    """
+    path = Path(notebook_path)
+    size = path.stat().st_size
+    found = [f"the file has {size:,} bytes, more than {MAX_BYTES:,}"] if size > MAX_BYTES else []
+    try:
+        notebook = Notebook.load(path)
+    except ValueError as error:
+        return [*found, str(error)]
+    is_chapter = notebook.number and notebook.number not in REFERENCE
+    for rule in RULES + (CHAPTER_RULES if is_chapter else ()):
+        found += rule(notebook)
+    return found
+
+
+def _code_lines(cell: NotebookNode) -> list[str]:
+    lines = (line.strip() for line in cell.source.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def counts(nb: Notebook) -> Iterator[str]:
+    """nbval passes a cell without a count, comparing nothing."""
+    for expected, (place, cell) in enumerate(nb.of_type("code"), start=1):
+        if cell.execution_count != expected:
+            yield f"{place}: execution count {cell.execution_count} instead of {expected}: refresh it"
+
+
+def clean_metadata(nb: Notebook) -> Iterator[str]:
+    """Nothing is stored that changes from run to run, or from machine to machine."""
+    if "widgets" in nb.metadata:
+        yield "metadata.widgets holds the state of widgets: refresh the notebook"
+    if nb.metadata.get("kernelspec") != KERNEL:
+        yield f"metadata.kernelspec is not {KERNEL}: refresh the notebook"
+    if "version" in nb.metadata.get("language_info", {}):
+        yield "metadata.language_info names a version of Python: refresh the notebook"
+    ids = [cell.get("id") for cell in nb.cells]
+    if None in ids or len(set(ids)) < len(ids):
+        yield "a cell has no unique id: refresh the notebook"
+    for place, cell in nb.of_type("code"):
+        if "execution" in cell.metadata:
+            yield f"{place}: metadata.execution holds times: refresh the notebook"
+        if any(WIDGET_VIEW in output.get("data", {}) for output in cell.outputs):
+            yield f"{place}: the output names a widget of a past run: refresh the notebook"
+
+
+def sizes(nb: Notebook) -> Iterator[str]:
+    """A cell holds one idea."""
+    for number, cell in enumerate(nb.cells, start=1):
+        if not cell.source.strip():
+            yield f"cell {number}: empty"
+    for place, cell in nb.of_type("code"):
+        if len(_code_lines(cell)) > MAX_LINES:
+            yield f"{place}: {len(_code_lines(cell))} lines of code, more than {MAX_LINES}"
+
+
+def banned(nb: Notebook) -> Iterator[str]:
+    """Code that cannot be compared, or that fails on Colab."""
+    for place, cell in nb.of_type("code"):
+        yield from (f"{place}: {why}" for pattern, why in BANNED.items() if re.search(pattern, cell.source))
+        last = (_code_lines(cell) or [""])[-1]
+        if re.sub(r"#[^'\"]*$", "", last).rstrip().endswith(";"):
+            yield f"{place}: ends in a semicolon: end in a statement without a value"
+        for tag in cell.metadata.get("tags", []):
+            if tag.startswith("nbval-"):
+                yield f"{place}: tag {tag} switches the comparison off"
+
+
+def outputs(nb: Notebook) -> Iterator[str]:
+    """No errors, nothing specific to one machine, no picture without alt text."""
+    for place, cell in nb.of_type("code"):
+        raises = "raises-exception" in cell.metadata.get("tags", [])
+        data = [output.get("data", {}) for output in cell.outputs]
+        for output, after in zip(cell.outputs, [*data[1:], {}], strict=False):
+            if output.output_type == "error" and not raises:
+                yield f"{place}: stores an error, {output.ename}: {output.evalue}"
+            if output.get("name") == "stderr":
+                yield f"{place}: writes to stderr: {output.text.strip()[:80]}"
+            yield from (f"{place}: {what}" for what in _picture_problems(output.get("data", {}), after))
+            yield from (f"{place}: {what}" for text in _texts(output) for what in _text_problems(text))
+
+
+def _texts(output: NotebookNode) -> list[str]:
+    texts = [output.get("text", ""), output.get("evalue", ""), *output.get("traceback", [])]
+    texts += [value for kind, value in output.get("data", {}).items() if not kind.startswith("image/")]
+    return [text for text in texts if isinstance(text, str)]
+
+
+def _text_problems(text: str) -> Iterator[str]:
+    if path := MACHINE_PATH.search(text):
+        yield f"prints a path on this machine, {path[0]}"
+    if address := re.search(r"\b0x[0-9a-fA-F]{6,}", text):
+        yield f"prints an address, {address[0]}, that changes at each run"
+    if BARE_WIDGET.match(text):
+        yield "shows a widget without a description: use show_widget(box, text)"
+
+
+def _picture_problems(data: dict, after: dict) -> Iterator[str]:
+    """What is wrong with the pictures of an output, given the data of the output that comes after it."""
+    html, words = _Pictures(data.get("text/html", "")), data.get("text/plain", "").strip()
+    if "image/svg+xml" in data or html.svg:
+        yield "stores an SVG, which nbval compares byte by byte: use show(fig, alt=…)"
+    elif html.data_uri:
+        yield "a picture inside HTML, which a page that sanitizes it does not show: use show(fig, alt=…)"
+    picture = "image/png" in data or "image/jpeg" in data
+    named = words and words in _Pictures(after.get("text/html", "")).titles
+    if (picture and not named) or not all(html.alts):
+        yield "a picture without alt text: use show(fig, alt=…)"
+    if words.startswith("Widget: ") and not picture:
+        yield "a widget without a picture: use show_widget(box, text, picture)"
+
+
+class _Pictures(HTMLParser):
+    """The alt texts of the pictures in a piece of HTML, the titles of their stand-ins, and their kinds."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.alts: list[str] = []
+        self.titles: list[str] = []
+        self.svg = "data:image/svg" in text
+        self.data_uri = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.svg = self.svg or tag == "svg"
+        self.data_uri = self.data_uri or (values.get("src") or "").startswith("data:")
+        if tag == "img":
+            self.alts.append((values.get("alt") or "").strip())
+        if values.get("role") == "img":
+            self.titles.append((values.get("title") or "").strip())
+
+
+def words_for_pictures(nb: Notebook) -> Iterator[str]:
+    """Pictures in the text have alt text, too."""
+    for place, cell in nb.of_type("markdown"):
+        if re.search(r"!\[\s*\]", cell.source) or not all(_Pictures(cell.source).alts):
+            yield f"{place}: a picture without alt text"
+
+
+def opening(nb: Notebook) -> Iterator[str]:
+    """Title, goals, time needed; then the set-up cell."""
+    first = nb.cells[0] if nb.cells else None
+    if first is None or first.cell_type != "markdown":
+        yield "the first cell is not markdown"
+        return
+    lines = [line for line in first.source.splitlines() if line.strip() and not line.startswith("[![")]
+    if not lines or not lines[0].startswith("# "):
+        yield "the first cell does not begin with a title, '# …', after the badge"
+    if not re.search(r"\b(you|readers?) (can|will be able)\b", first.source, re.IGNORECASE):
+        yield "the first cell does not say what 'you can' do afterwards"
+    if not re.search(r"\d[\d.]*\s*min(ute)?s?\b", first.source):
+        yield "the first cell does not say how many minutes it takes"
+
+
+def set_up(nb: Notebook) -> Iterator[str]:
+    """The same set-up cell everywhere, except for the repository and the branch it names."""
+    code = nb.of_type("code")
+    cell = code[0][1].source.strip() if code else ""
+    if len(cell.splitlines()) > MAX_SET_UP_LINES:
+        yield f"the set-up cell has {len(cell.splitlines())} lines, more than {MAX_SET_UP_LINES}"
+    patterns = [re.escape(setup_cell(repo)) for repo in (Repository("OWNER/NAME", "BRANCH"), None)]
+    patterns = [p.replace("OWNER/NAME", r"[\w.-]+/[\w.-]+").replace("BRANCH", r"[\w./-]+") for p in patterns]
+    if not any(re.fullmatch(pattern, cell) for pattern in patterns):
+        yield "the first code cell is not the set-up cell: run `python -m course_lib colab`"
+
+
+def parts(nb: Notebook) -> Iterator[str]:
+    """A question to predict, a widget, sources."""
+    prose = "\n".join(cell.source for _, cell in nb.of_type("markdown"))
+    if not re.search(r"(?im)^#+ .*\bpredict", prose):
+        yield "no question to predict: no heading with the word 'Predict'"
+    if not re.search(r"(?m)^#+ .*\bSources\b", prose):
+        yield "no heading 'Sources'"
+    texts = [text for _, cell in nb.of_type("code") for output in cell.outputs for text in _texts(output)]
+    if not any(text.startswith("Widget: ") for text in texts):
+        yield "no widget: none was shown through show_widget(box, text)"
+
+
+def exercises(nb: Notebook) -> Iterator[str]:
+    """Exercises numbered by chapter, each followed by its collapsed solution."""
+    names: list[str] = []
+    for cell, after in zip(nb.cells, [*nb.cells[1:], None], strict=True):
+        for number, name in EXERCISE.findall(cell.source) if cell.cell_type == "code" else ():
+            if number != nb.number:
+                yield f"exercise {number}.{name} has the number of another chapter than {nb.number}"
+            if name in names:
+                yield f"exercise {number}.{name} appears twice"
+            if after is None or after.cell_type != "markdown" or not SOLUTION.search(after.source):
+                yield f"exercise {number}.{name}: no solution in <details> with ```python follows"
+            names.append(name)
+    if len(set(names)) < MIN_EXERCISES:
+        yield f'{len(set(names))} exercises with check("{nb.number}.…"), fewer than {MIN_EXERCISES}'
+
+
+RULES = (counts, clean_metadata, sizes, banned, outputs, words_for_pictures)
+CHAPTER_RULES = (opening, set_up, parts, exercises)

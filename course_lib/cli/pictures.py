@@ -1,0 +1,169 @@
+"""Pictures of the widgets for README, taken in Chromium from a page that Voilà serves, as `present` does.
+
+python -m course_lib.cli.pictures
+
+Writes docs/images/translator.png, a motion picture (animated PNG) of the translator at work, and one
+picture of each widget in STILLS. Needs what the browser tests need: `python -m course_lib test --browser`.
+"""
+
+import io
+import secrets
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from nbformat.v4 import new_code_cell, new_notebook
+from PIL import Image
+from playwright.sync_api import Locator, Page, sync_playwright
+
+from course_lib.cli import browser, notebook_io, present
+from course_lib.cli.environment import ROOT, SetUpError
+from course_lib.utils.files import atomic_path
+from course_lib.widgets.gallery import CHAPTERS
+
+IMAGES = ROOT / "docs" / "images"
+PAGE = {"width": 740, "height": 1600}
+GALLERY = "from course_lib.widgets.gallery_page import gallery\ngallery()"
+COLORS = 128
+MARGIN = 8
+METADATA = {"kernelspec": notebook_io.KERNEL, "language_info": notebook_io.LANGUAGE}
+MOVED = 700  # milliseconds that a frame of the motion picture stays
+HELD = 2200  # the same for the last frame of each part
+PATIENCE = 90_000  # milliseconds for a widget to appear: some train a small model first
+SETTLE = 250  # milliseconds for the text below a new picture
+HANDLE = ".noUi-handle"
+STILLS = {  # by file: chapter, widget, and the keys for its sliders, by label
+    "widget_softmax": ("01", "softmax_explorer", {}),
+    "widget_heads": ("03", "heads_explorer", {}),
+    "widget_patches": ("08", "patch_explorer", {}),
+    "widget_beam": ("06", "translation_explorer", {"beam width": ["ArrowRight"]}),
+}
+WHOLE = {"widget_beam"}  # shown with the table below the line of text
+
+
+class Widget:
+    """One widget on the page."""
+
+    def __init__(self, page: Page, chapter: str, name: str):
+        self.page = page
+        page.get_by_role("button", name=f"{chapter} {CHAPTERS[chapter]}", exact=True).click()
+        self.place = page.locator(f".course-{name}").first
+        self.image = self.place.locator("img").first
+        self.image.wait_for(timeout=PATIENCE)
+        page.wait_for_timeout(4 * SETTLE)
+
+    def slider(self, label: str) -> Locator:
+        """The handle of the slider with this label."""
+        return self.place.locator(".widget-slider").filter(has_text=label).locator(HANDLE).first
+
+    def press(self, label: str, key: str) -> None:
+        """Move a slider by a key, and wait for the new picture. Raises TimeoutError if none comes."""
+        before = self.image.get_attribute("src")
+        self.slider(label).focus()
+        self.page.keyboard.press(key)
+        moved = "([image, before]) => image.src !== before && image.complete"
+        self.page.wait_for_function(moved, arg=[self.image.element_handle(), before], timeout=PATIENCE)
+        self.page.wait_for_timeout(SETTLE)
+
+    def value(self, label: str) -> int:
+        """The position of a slider."""
+        return round(float(self.slider(label).get_attribute("aria-valuenow")))
+
+    def photograph(self, whole: bool = False) -> Image.Image:
+        """The controls, the picture and the line of text; `whole`: with what is below that line."""
+        self.page.evaluate("document.activeElement.blur()")
+        box = self.image.locator("xpath=..").bounding_box()
+        line = self.place.get_by_role("status").bounding_box()
+        bottom = box["y"] + box["height"] if whole else line["y"] + line["height"]
+        height = bottom - box["y"] + MARGIN
+        clip = {"x": 0, "y": box["y"] - MARGIN, "width": PAGE["width"], "height": height}
+        seen = Image.open(io.BytesIO(self.page.screenshot(clip=clip))).convert("RGB")
+        sheet = Image.new("RGB", (seen.width, seen.height + MARGIN), "white")
+        sheet.paste(seen)
+        return sheet
+
+
+@contextmanager
+def opened() -> Iterator[Page]:
+    """A page with all widgets. Raises SetUpError if there is no browser."""
+    program = browser.find()
+    if program is None:
+        raise SetUpError("There is no Chromium here: python -m course_lib test --browser")
+    with served() as address, sync_playwright() as play:
+        chromium = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = chromium.new_page(viewport=PAGE)
+        page.goto(address, timeout=PATIENCE, wait_until="commit")
+        page.locator(".course-gallery").wait_for(timeout=PATIENCE)
+        yield page
+        chromium.close()
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The address of a page with all widgets in the size that they have in notebooks."""
+    port, token = present.free_port(9300), secrets.token_urlsafe(12)
+    with tempfile.TemporaryDirectory() as folder:
+        notebook = Path(folder, "widgets.ipynb")
+        notebook_io.write(new_notebook(cells=[new_code_cell(GALLERY)], metadata=METADATA), notebook)
+        words = [str(notebook) if one.endswith(".ipynb") else one for one in present.command(port)]
+        variables = present.variables(token)
+        server = subprocess.Popen(words, env=variables, stdout=subprocess.DEVNULL, start_new_session=True)
+        try:
+            present.answers(port, server)
+            yield f"http://{present.HOST}:{port}/?token={token}"
+        finally:
+            present.end(server)
+
+
+def motion(widget: Widget) -> list[tuple[Image.Image, int]]:
+    """Frames of the translator with their milliseconds: it writes token by token, then shows each head."""
+    last = widget.value("step")
+    frames = []
+    for key in ["Home", *["ArrowRight"] * (last - 1)]:
+        widget.press("step", key)
+        frames.append((widget.photograph(), MOVED))
+    frames[-1] = (frames[-1][0], HELD)
+    for key in [*["ArrowRight"] * 4, "Home"]:
+        widget.press("head", key)
+        frames.append((widget.photograph(), 2 * MOVED))
+    return frames
+
+
+def save_motion(frames: list[tuple[Image.Image, int]], path: Path) -> None:
+    """Write an animated PNG that repeats forever; frames smaller than the largest get a white margin."""
+    size = tuple(max(frame.size[axis] for frame, _ in frames) for axis in (0, 1))
+    sheets = []
+    for frame, _ in frames:
+        sheet = Image.new("RGB", size, "white")
+        sheet.paste(frame)
+        sheets.append(sheet)
+    durations = [milliseconds for _, milliseconds in frames]
+    with atomic_path(path) as part:
+        options = {"save_all": True, "append_images": sheets[1:], "loop": 0, "optimize": True}
+        sheets[0].save(part, format="png", duration=durations, **options)
+
+
+def save_still(picture: Image.Image, path: Path) -> None:
+    """Write a picture in few colors, which a page of text and curves does not miss."""
+    with atomic_path(path) as part:
+        picture.quantize(COLORS).save(part, format="png", optimize=True)
+
+
+def main(folder: Path = IMAGES) -> None:
+    """Take and write all pictures."""
+    with opened() as page:
+        for name, (chapter, widget_name, keys) in STILLS.items():
+            widget = Widget(page, chapter, widget_name)
+            for label, pressed in keys.items():
+                for key in pressed:
+                    widget.press(label, key)
+            save_still(widget.photograph(name in WHOLE), folder / f"{name}.png")
+        widget = Widget(page, "06", "translation_explorer")
+        widget.press("beam width", "ArrowLeft")
+        save_motion(motion(widget), folder / "translator.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""pip, run in another Python: one line per step, the full output in a log, and advice if it fails.
+
+Standard library only.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+ADVICE = (
+    (r"No space left|Errno 28|not enough space", "The disk is full. Make room, then repeat the command."),
+    (
+        r"Temporary failure in name resolution|NewConnectionError|NameResolutionError|Failed to establish"
+        r"|getaddrinfo|Network is unreachable|timed out|ProxyError|ConnectionResetError|SSLError"
+        r"|from versions: none",
+        "The package index cannot be reached. Check the network (behind a proxy: set HTTPS_PROXY),\n"
+        "then repeat the command; what was downloaded is kept.",
+    ),
+    (
+        r"Permission denied|Errno 13",
+        "You have no permission to write to this folder. Copy the course to a folder of your own.",
+    ),
+    (
+        r"No matching distribution found",
+        "No package for this Python on this machine. Use a 64-bit Python 3.11, 3.12 or 3.13.",
+    ),
+)
+
+
+class PipError(Exception):
+    """pip failed; the message says what to do."""
+
+
+def works(python: Path) -> bool:
+    """Whether this Python starts, is new enough, and has a pip that loads."""
+    check = "import sys, pip._internal.cli.main; sys.exit(sys.version_info < (3, 11))"
+    try:
+        return subprocess.run([python, "-c", check], capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+def install(python: Path, arguments: Sequence[str], what: str, log: Path | None = None) -> None:
+    """`pip install` in `python`'s environment, reported in one line.
+
+    Raises PipError with the last lines of pip's output and what to do about them.
+    """
+    print(f"  installing {what}", flush=True)
+    command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+    command += [*(_progress_option(python) if sys.stdout.isatty() else []), *arguments]
+    process = subprocess.Popen(
+        command, env=_settings(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, encoding="utf-8", errors="replace",
+    )  # fmt: skip
+    with process:
+        tail = _follow(process.stdout, log)
+    if process.returncode:
+        raise PipError(f"Installing {what} failed.\n{diagnosis(tail)}")
+
+
+def versions(python: Path, name: str, options: Sequence[str] = (), seconds: int = 20) -> list[str]:
+    """All versions of a package that pip finds for `python`; an empty list if no index answers in time."""
+    command = [str(python), "-m", "pip", "index", "versions", "--disable-pip-version-check", "--no-input"]
+    command += ["--retries", "0", "--timeout", str(min(5, seconds)), *options, name]
+    try:
+        done = subprocess.run(
+            command, env=_settings(), capture_output=True, text=True, encoding="utf-8", errors="replace",
+            timeout=seconds,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    listed = re.search(r"^Available versions: (.*)$", done.stdout, re.MULTILINE)
+    return listed[1].split(", ") if listed else []
+
+
+def diagnosis(lines: Iterable[str]) -> str:
+    """What went wrong, from pip's last lines, and what to do about it."""
+    lines = [line.strip()[:300] for line in lines if line.strip()]
+    for pattern, help_ in ADVICE:
+        telling = [line for line in lines if re.search(pattern, line, re.IGNORECASE)]
+        if telling:
+            return f"    {telling[-1]}\n{help_}"
+    errors = [line for line in lines if line.startswith("ERROR")] or lines[-5:]
+    help_ = "Repeat the command. If it fails again, delete the folder .venv and repeat it once more."
+    return "\n".join([*(f"    {line}" for line in errors), help_])
+
+
+def forget_interrupted(prefix: Path) -> list[str]:
+    """Remove the records of packages whose installation was interrupted, so that pip installs them again.
+
+    pip writes a package's RECORD last: without it a package is incomplete, although pip lists it.
+    Returns their names.
+    """
+    names = []
+    for site in (*prefix.glob("lib/python*/site-packages"), *prefix.glob("Lib/site-packages")):
+        for info in site.glob("*.dist-info"):
+            if not (info / "RECORD").exists() or info.name.startswith("~"):
+                names.append(info.name.removesuffix(".dist-info"))
+                shutil.rmtree(info)
+    return sorted(names)
+
+
+def _settings() -> dict[str, str]:
+    """PIP_USER would install outside the environment; PYTHONHOME would start another standard library."""
+    kept = {key: value for key, value in os.environ.items() if key not in ("PYTHONHOME", "PYTHONPATH")}
+    return kept | {"PIP_USER": "0", "PYTHONUNBUFFERED": "1"}
+
+
+def _progress_option(python: Path) -> list[str]:
+    """pip's option that prints the bytes of a download line by line; none before pip 24.1."""
+    command = [str(python), "-m", "pip", "install", "--help"]
+    text = subprocess.run(command, env=_settings(), capture_output=True, text=True, errors="replace").stdout
+    offered = re.search(r"--progress-bar[^[]*\[[^]]*\braw\b", text)
+    return ["--progress-bar", "raw"] if offered else []
+
+
+def _follow(output: Iterable[str], log: Path | None) -> deque[str]:
+    """Copy pip's output to the log; on a terminal show the current line, in place. Returns the last lines."""
+    tail: deque[str] = deque(maxlen=60)
+    width = shutil.get_terminal_size().columns - 5
+    file = log.open("a", encoding="utf-8") if log else None
+    try:
+        for line in output:
+            done = re.match(r"Progress (\d+) of (\d+)", line)
+            if done:
+                what = tail[-1].strip() if tail else ""
+                shown = f"{int(done[1]) / 1e6:.0f} of {int(done[2]) / 1e6:.0f} MB: {what}"
+            else:
+                shown = line.strip()
+                tail.append(line.rstrip())
+                if file:
+                    file.write(line)
+            if sys.stdout.isatty() and shown:
+                print(f"\r    {shown[:width]:<{width}}", end="", flush=True)
+    finally:
+        if file:
+            file.close()
+    if sys.stdout.isatty():
+        print("\r" + " " * (width + 4) + "\r", end="", flush=True)
+    return tail

@@ -1,0 +1,58 @@
+"""What `test --plain` changes: a stand-in for another machine, with as little installed as possible.
+
+Plain CPU kernels on one thread change the last digits, as another processor does. There are no real data sets
+and no network; notebooks have no optional packages, and print numbers close to a rounding boundary twice
+(boundaries.py).
+"""
+
+import os
+from pathlib import Path
+
+NOWHERE = "http://127.0.0.1:9"  # a port where nobody listens
+ABSENT = ("COURSE_DATA",)
+VARIABLES = {
+    "ATEN_CPU_CAPABILITY": "default",
+    "OMP_NUM_THREADS": "1",
+    **{f"{scheme}_PROXY": NOWHERE for scheme in ("HTTP", "HTTPS", "ALL")},
+    **{f"{scheme}_proxy": NOWHERE for scheme in ("http", "https", "all")},
+    "NO_PROXY": "localhost,127.0.0.1",
+    "no_proxy": "localhost,127.0.0.1",
+}
+CONFIG = 'c.InteractiveShellApp.extensions = ["course_lib.cli.boundaries"]\n'
+
+# In tests/: the same on every processor (commands, data, files, style), or the longest training runs.
+LEFT_OUT = (
+    "benchmarks",
+    "browser",
+    "cli",
+    "datasets",
+    "lectures/test_coverage.py",
+    "tasks/test_real_translation.py",
+    "test_github.py",
+    "test_layering.py",
+    "test_mutation.py",
+    "test_pre_commit.py",
+    "test_style.py",
+    "test_teaching.py",
+    "test_types.py",
+    "training/test_robust.py",
+    "widgets",
+)
+
+
+def variables(environment: dict[str, str], folder: Path) -> dict[str, str]:
+    """The environment of a plain run, with an empty cache and IPython's settings in `folder`."""
+    profile = folder / "ipython" / "profile_default"
+    profile.mkdir(parents=True)
+    (profile / "ipython_kernel_config.py").write_text(CONFIG, encoding="utf-8")
+    kept = {name: value for name, value in environment.items() if name not in ABSENT}
+    return (
+        kept
+        | VARIABLES
+        | {"IPYTHONDIR": os.fspath(profile.parent), "COURSE_CACHE": os.fspath(folder / "cache")}
+    )
+
+
+def arguments() -> list[str]:
+    """pytest's arguments that leave out what a plain run need not repeat."""
+    return [f"--ignore=tests/{name}" for name in LEFT_OUT]

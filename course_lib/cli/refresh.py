@@ -1,0 +1,128 @@
+"""`refresh`: runs notebooks in a fresh kernel and stores their outputs."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from ipykernel.kernelspec import RESOURCES, get_kernel_dict
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+
+from course_lib.cli import arguments, lint, notebook_io
+from course_lib.cli.environment import ROOT, child_environment
+
+HELP = "runs notebooks in a fresh kernel and stores their outputs"
+
+
+class NotebookFailed(Exception):
+    """A notebook failed; the message names the cell and what it raised."""
+
+
+class ThisPython(KernelSpecManager):
+    """Whatever kernel a notebook names, it runs in the Python that runs this command."""
+
+    def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+        return KernelSpec(resource_dir=RESOURCES, **get_kernel_dict())
+
+
+class KernelOfThisPython(AsyncKernelManager):
+    """A kernel in the Python that runs this command."""
+
+    def __init__(self, **settings: Any):
+        super().__init__(kernel_spec_manager=ThisPython(), **settings)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which notebooks, and how long a cell may take."""
+    parser.add_argument(
+        "notebooks", nargs="*", type=arguments.file, help="files (default: all in notebooks/)"
+    )
+    timeout = arguments.integer(1, 7 * 24 * 3600)
+    parser.add_argument(
+        "--timeout", type=timeout, default=900, help="seconds that one cell may take (default: 900)"
+    )
+    parser.add_argument(
+        "--clean", action="store_true", help="run nothing; remove what varies from the stored outputs"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Refresh or clean each notebook; returns 1 if one fails, cannot be read, or breaks a rule."""
+    failed = False
+    for path in args.notebooks or sorted((ROOT / "notebooks").glob("*.ipynb")):
+        print(f"{path}: {'cleaning' if args.clean else 'running'}", flush=True)
+        try:
+            clean(path) if args.clean else refresh(path, args.timeout)
+        except (NotebookFailed, OSError, ValueError) as problem:
+            print(f"{path}: {problem}; the file is unchanged", file=sys.stderr)
+            failed = True
+            continue
+        problems = lint.problems(path)
+        done = "cleaned" if args.clean else "refreshed"
+        print(*(f"{path}: {problem}" for problem in problems or [done]), sep="\n")
+        failed = failed or bool(problems)
+    return int(failed)
+
+
+def clean(path: Path) -> None:
+    """Remove what varies from run to run from one stored notebook, without running it.
+
+    Raises ValueError if there is no such file, or it is not a notebook.
+    """
+    nb = read(path)
+    notebook_io.clean(nb)
+    notebook_io.write(nb, path)
+
+
+def refresh(path: Path, timeout: int = 900) -> None:
+    """Run one notebook in its own folder and replace it by the result, cleaned.
+
+    The file is unchanged until the whole notebook has run.
+    Raises NotebookFailed if a cell raises, takes longer than `timeout` seconds, or kills its kernel;
+    ValueError if there is no such file, or it is not a notebook.
+    """
+    nb = read(path)
+    execute(nb, path.resolve().parent, timeout)
+    notebook_io.clean(nb)
+    notebook_io.write(nb, path)
+
+
+def read(path: Path) -> NotebookNode:
+    """The stored notebook. Raises ValueError if there is no such file, or it is not a notebook."""
+    if not path.is_file():
+        raise ValueError("no such notebook")
+    return notebook_io.read(path)
+
+
+def execute(nb: NotebookNode, folder: Path, timeout: int) -> None:
+    """Run all code cells in a new kernel, in place. Raises NotebookFailed."""
+    nb.metadata.pop("widgets", None)
+    client = NotebookClient(
+        nb,
+        kernel_manager_class=KernelOfThisPython,  # a manager passed as `km` would leave its kernel running
+        timeout=timeout,
+        extra_arguments=["--log-level=ERROR"],
+        resources={"metadata": {"path": str(folder)}},
+    )
+    # A fixed order of sets, one backend for figures, no exercises passed: the same outputs each time.
+    environment = child_environment() | {
+        "PYTHONHASHSEED": "0",
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "COURSE_PROGRESS": "",  # what the user has passed is not stored
+    }
+    with client.setup_kernel(env=environment):
+        for number, cell in enumerate(nb.cells, start=1):
+            try:
+                client.execute_cell(cell, number - 1)
+            except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+                raise NotebookFailed(f"{notebook_io.place(number, cell)} {_reason(error, timeout)}") from None
+
+
+def _reason(error: Exception, timeout: int) -> str:
+    if isinstance(error, CellExecutionError):
+        return f"raised {error.ename}: {error.evalue}"
+    return f"took longer than {timeout} s" if isinstance(error, CellTimeoutError) else "killed its kernel"

@@ -1,0 +1,85 @@
+"""`release`: the notebooks without their solutions, for handing out."""
+
+import argparse
+import re
+import shutil
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from course_lib.cli import notebook_io
+from course_lib.cli.arguments import output_folder
+from course_lib.cli.environment import ROOT, SetUpError, is_repository
+from course_lib.cli.front_page import BADGE
+from course_lib.cli.lint import SOLUTION
+from course_lib.utils.chapters import CHAPTER
+
+ANSWER = re.compile(r"<details>\s*<summary>(?:Our a|A)nswers?</summary>.*?</details>", re.DOTALL)
+HELP = "writes the notebooks without solutions into a folder, for handing out"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The destination, and whether to keep outputs."""
+    parser.add_argument("folder", type=output_folder, help="where to write them; must not contain notebooks")
+    parser.add_argument("--no-outputs", action="store_true", help="remove the outputs as well")
+    parser.epilog = "The checks of the exercises work exactly as in the full notebooks."
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the student version; returns 0. Raises SetUpError if it would overwrite notebooks."""
+    if not is_repository():
+        raise SetUpError("The notebooks are in the course's repository; run this in a copy of it.")
+    there = sorted(path.name for path in args.folder.glob("*.ipynb"))
+    if there:
+        raise SetUpError(
+            f"{args.folder} already contains {there[0]}, perhaps with someone's work. Choose a new folder."
+        )
+    number = write_all(ROOT / "notebooks", args.folder, outputs=not args.no_outputs)
+    print(
+        f"{args.folder}: {number} notebooks without solutions. The checks are those of course_lib.exercises."
+    )
+    return 0
+
+
+def write_all(notebooks: Path, folder: Path, outputs: bool = True) -> int:
+    """Write the chapters and appendices of `notebooks`, and their pictures, into `folder`; returns how many.
+
+    Raises SetUpError, and writes nothing, if a stored notebook contains a solved exercise.
+    """
+    paths = sorted(notebooks.glob("[0-9A][0-9]*_*.ipynb"))
+    chapters = {path.name: notebook_io.read(path) for path in paths}
+    for name, nb in chapters.items():
+        if done := solved(nb):
+            raise SetUpError(
+                f"{name} contains a solved exercise, {done[0]}. Remove the answer: git checkout {name}"
+            )
+        without_solutions(nb)
+        if not outputs:
+            without_outputs(nb)
+    if (notebooks / "images").is_dir():
+        shutil.copytree(notebooks / "images", folder / "images", dirs_exist_ok=True)
+    for name, nb in chapters.items():
+        notebook_io.write(nb, folder / name)
+    return len(chapters)
+
+
+def solved(nb: NotebookNode) -> list[str]:
+    """The exercises that passed, according to their stored outputs."""
+    printed = [output.get("text", "") for cell in nb.cells for output in cell.get("outputs", [])]
+    return re.findall(rf"(?m)^({CHAPTER}\.[\w-]+): passed", "\n".join(printed))
+
+
+def without_solutions(nb: NotebookNode) -> None:
+    """Remove, in place, solutions, answers to questions in the text, and the badge, which links to them."""
+    for cell in nb.cells:
+        if cell.cell_type == "markdown":
+            cell.source = ANSWER.sub("", SOLUTION.sub("", cell.source)).strip()
+            cell.source = re.sub(rf"(?m)^{re.escape(BADGE)}.*\n*", "", cell.source)
+    nb.cells = [cell for cell in nb.cells if cell.source.strip()]
+
+
+def without_outputs(nb: NotebookNode) -> None:
+    """Clear all outputs, in place."""
+    for cell in nb.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None

@@ -1,0 +1,102 @@
+"""`site`: the course as a website that also works from a disk, without a server or a network.
+
+Sphinx reads copies of the notebooks with their stored outputs; nothing is run. Its warnings are errors, and
+so is a link that leads nowhere, a picture that is lost or shown twice, and anything that a page would load
+from the web.
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+from course_lib.cli import arguments, environment, site_check, site_sources
+from course_lib.cli.environment import ROOT
+from course_lib.utils.files import atomic_path
+
+HELP = "builds a website of the notebooks, the guides and the reference, to read online or from a disk"
+MATHJAX = Path("sphinx-mathjax-offline", "static", "mathjax", "tex-svg-full.js")  # in site-packages
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--to",
+        type=arguments.output_folder,
+        default=ROOT / "site",
+        metavar="FOLDER",
+        help="where to write it, replacing what is there (default: site/ in the repository)",
+    )
+    parser.add_argument(
+        "--external-links", action="store_true", help="write nothing; check the links that leave the site"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Build the site; returns 0.
+
+    Raises ValueError if the folder holds something else, or the site is faulty.
+    """
+    if not environment.is_repository():
+        raise environment.SetUpError(
+            "The notebooks are in the course's repository; run this in a copy of it."
+        )
+    require_replaceable(args.to)
+    environment.provide("site", "what builds the site")
+    with tempfile.TemporaryDirectory() as folder:
+        sources = Path(folder) / "sources"
+        site_sources.write(sources)
+        if args.external_links:
+            sphinx("linkcheck", sources, Path(folder) / "links")
+            return 0
+        with atomic_path(args.to) as part:
+            build(sources, part)
+    print(f"{args.to / 'index.html'}: open it in a browser. {megabytes(args.to):.0f} MB.")
+    return 0
+
+
+def require_replaceable(folder: Path) -> None:
+    """Raise ValueError if the folder holds anything but a site: it would be replaced as a whole."""
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / ".buildinfo").exists():
+        raise ValueError(f"--to {folder}: the folder holds something other than a site. Choose a new one.")
+
+
+def build(sources: Path, folder: Path) -> None:
+    """Build the site from the sources. Raises ValueError, naming the first faults, if it is not sound."""
+    shutil.copytree(mathjax().parent, sources / "_static" / "mathjax", ignore=all_but(mathjax().name))
+    sphinx("html", sources, folder)
+    for notebook in (ROOT / "notebooks").glob("*.ipynb"):  # to download: as stored, not as Sphinx read it
+        shutil.copy(notebook, folder / "_sources" / "notebooks")
+    faults = [*site_check.broken(folder), *site_check.lost_pictures(folder, ROOT / "notebooks")]
+    if faults:
+        raise ValueError("\n  ".join([f"{len(faults)} faults in the site:", *faults[:20]]))
+
+
+def mathjax() -> Path:
+    """MathJax as a single file, from the package that carries it."""
+    return Path(find_spec("sphinx-mathjax-offline").origin).parents[1] / MATHJAX
+
+
+def all_but(name: str):
+    """For `copytree`: leaves out everything but one file."""
+    return lambda folder, names: [one for one in names if one != name]
+
+
+def sphinx(builder: str, sources: Path, folder: Path) -> None:
+    """Run Sphinx; a warning is an error. Raises ValueError; the details are on the screen by then."""
+    command = [sys.executable, "-m", "sphinx", "-b", builder, "-W", "--keep-going", "-q", "-j", "auto"]
+    done = subprocess.run([*command, "-d", f"{folder}.doctrees", sources, folder], env=variables())
+    if done.returncode:
+        raise ValueError(f"Sphinx found problems (above) in copies of the course's files in {sources}")
+
+
+def variables() -> dict[str, str]:
+    """Sphinx's environment variables: its configuration finds course_lib, and no window opens."""
+    return {**environment.child_environment(), "MPLBACKEND": "agg"}
+
+
+def megabytes(folder: Path) -> float:
+    """The size of all files in a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6

@@ -1,0 +1,68 @@
+"""The reference pages of the site: a page for each package, and docstrings as reStructuredText.
+
+The docstrings are plain text that a person reads in the source; Sphinx wants markup.
+"""
+
+import re
+
+TOP = "course_lib"
+PACKAGES = (
+    TOP, "layers", "models", "training", "generation", "tasks", "text", "datasets", "pretrained", "viz",
+    "widgets", "exercises",
+)  # fmt: skip
+ARGUMENT = re.compile(r"((?:\*{0,2}[a-z]\w*)(?:, \*{0,2}[a-z]\w*)*): ")
+STATEMENT = re.compile(r"(?:Raises|Returns|Yields|Sources?:) ")
+
+
+def page(package: str) -> str:
+    """The page of a package: its description and its public names, which autodoc finds."""
+    if package == TOP:
+        return f"{TOP}\n{'=' * len(TOP)}\n\n.. automodule:: {TOP}\n"
+    return f"{package}\n{'=' * len(package)}\n\n.. automodule:: {TOP}.{package}\n   :members:\n"
+
+
+def restructured(docstring: str) -> str:
+    """A docstring in reStructuredText: arguments as a list, code as code, indented lines as they are."""
+    blocks = re.split(r"\n\s*\n", docstring.strip("\n"))
+    return (
+        "\n\n".join(literal(block) if re.search(r"(?m)^\s", block) else prose(block) for block in blocks)
+        + "\n"
+    )
+
+
+def literal(block: str) -> str:
+    """A block whose line breaks and indentation matter."""
+    lines = block.split("\n")
+    first = next(i for i, line in enumerate(lines) if line[:1].isspace())
+    before = prose("\n".join(lines[:first])) if first else ""
+    return f"{before}\n\n::\n\n" + "\n".join(f"    {line}" for line in lines[first:])
+
+
+def prose(block: str) -> str:
+    """A paragraph; lines that begin with an argument, or with what is raised or returned, stay apart."""
+    items: list[str] = []
+    for line in block.split("\n"):
+        if items and not ARGUMENT.match(line) and not STATEMENT.match(line):
+            items[-1] += " " + line
+        else:
+            items.append(line)
+    return "\n\n".join(item(one) for one in items)
+
+
+def item(text: str) -> str:
+    """One sentence or more, or a list item for an argument."""
+    argument = ARGUMENT.match(text)
+    if not argument:
+        return marked_up(text)
+    return f"* ``{argument[1]}``: {marked_up(text[argument.end() :])}"
+
+
+def marked_up(text: str) -> str:
+    """A line of plain text, in which only backquotes have a meaning."""
+    parts = re.split(r"(`+[^`]+`+)", text)
+    return "".join(f"``{part.strip('`')}``" if part[:1] == "`" else escaped(part) for part in parts)
+
+
+def escaped(text: str) -> str:
+    """Text without any markup, in which what Sphinx would take for markup is marked as text."""
+    return re.sub(r"([\\*|`]|_(?=\W|$))", r"\\\1", text)

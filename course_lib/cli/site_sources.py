@@ -1,0 +1,174 @@
+"""What Sphinx reads: the notebooks, the guides and a page for each package, laid out as in the repository.
+
+Nothing is changed in the repository: the copies go to a folder of their own.
+"""
+
+import json
+import os
+import posixpath
+import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from course_lib.cli import colab, notebook_io, site_reference
+from course_lib.cli.github import Repository
+from course_lib.cli.requirements import ROOT
+from course_lib.utils.chapters import CHAPTER
+
+HOME = "README.md"
+RENAMED = {HOME: "index.md", ".github/CONTRIBUTING.md": "docs/contributing.md"}
+GUIDES = ("docs/*.md", ".github/CONTRIBUTING.md", "CHANGELOG.md")
+PICTURES = (".gif", ".jpg", ".jpeg", ".png", ".svg", ".webp")
+LINK = re.compile(
+    r"""(?P<code>^\ *(?P<fence>`{3,}|~{3,}).*?^\ *(?P=fence)|`[^`\n]*`)
+    |\[(?P<words>(?:[^\[\]]|\[[^\]]*\](?:\([^)]*\))?)*)\]\((?P<to>[^()\s]+)\)
+    |\ href="(?P<href>[^"]*)\"""",
+    re.MULTILINE | re.DOTALL | re.VERBOSE,
+)
+ON_THE_WEB = re.compile(r"[a-z][a-z0-9+.-]*:|//|#")
+BADGE_IN_TABLE = re.compile(r"(?m)(?<=\| )\[!\[([^\]]*)\]\(https?://[^)]*\)\](?=\([^)]*\) \|$)")
+REMOTE_PICTURE = re.compile(
+    r"\[!\[[^\]]*\]\(https?://[^)]*\)\]\([^)]*\)|!\[[^\]]*\]\(https?://[^)]*\)|<img [^>]*src=\"https?://[^>]*>"
+)
+TITLED = re.compile(r"# @title (.*)")
+SPOKEN = (
+    '<abbr role="img"'  # the alt text of the output before it, for pages that have no better place for it
+)
+
+
+def write(folder: Path) -> None:
+    """Write the sources into an empty folder."""
+    pages = listed(ROOT)
+    repository = colab.stamped_as(ROOT)
+    for source, page in pages.items():
+        written = folder / page
+        written.parent.mkdir(parents=True, exist_ok=True)
+        if source.endswith(".ipynb"):
+            nb = notebook_io.read(ROOT / source)
+            prepare(nb, lambda text, source=source: relinked(text, source, pages, repository))
+            notebook_io.write(nb, written)
+        else:
+            text = relinked((ROOT / source).read_text(encoding="utf-8"), source, pages, repository)
+            written.write_text(text + (contents(pages) if source == HOME else ""), encoding="utf-8")
+    for name in site_reference.PACKAGES:
+        (folder / "api").mkdir(exist_ok=True)
+        (folder / "api" / f"{name}.rst").write_text(site_reference.page(name), encoding="utf-8")
+    copy_pictures(folder)
+    for name in ("conf.py", "_static"):
+        copy = shutil.copytree if (ROOT / "docs" / name).is_dir() else shutil.copy
+        copy(ROOT / "docs" / name, folder / name)
+
+
+def listed(root: Path) -> dict[str, str]:
+    """Each file of the repository that becomes a page, with its place among the sources."""
+    found = [root / HOME, *(path for pattern in GUIDES for path in sorted(root.glob(pattern)))]
+    found += sorted((root / "notebooks").glob("*.ipynb"))
+    names = [path.relative_to(root).as_posix() for path in found]
+    return {name: RENAMED.get(name, name) for name in names}
+
+
+def copy_pictures(folder: Path) -> None:
+    """Copy the folders of pictures: to their place among the sources, and for raw HTML, under `extra`."""
+    for images in (ROOT / "notebooks" / "images", ROOT / "docs" / "images"):
+        if images.is_dir():
+            for place in (folder, folder / "extra"):
+                shutil.copytree(images, place / images.relative_to(ROOT))
+    (folder / "extra").mkdir(exist_ok=True)
+
+
+def contents(pages: dict[str, str]) -> str:
+    """The table of contents, for the sidebar, in Markdown."""
+    notebooks = [page for page in pages.values() if page.endswith(".ipynb")]
+    chapters = [page for page in notebooks if re.match(rf"{CHAPTER}_", posixpath.basename(page))]
+    guides = [page for page in pages.values() if page.endswith(".md") and page != RENAMED[HOME]]
+    parts = {
+        "Chapters": chapters,
+        "Guides": guides + [page for page in notebooks if page not in chapters],
+        "Reference": [f"api/{name}.rst" for name in site_reference.PACKAGES],
+    }
+    return "".join(tree(caption, listed) for caption, listed in parts.items() if listed)
+
+
+def tree(caption: str, pages: Iterable[str]) -> str:
+    """One part of the table of contents."""
+    names = "\n".join(posixpath.splitext(page)[0] for page in pages)
+    return f"\n\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{names}\n```\n"
+
+
+def prepare(nb: NotebookNode, relink) -> None:
+    """Make a notebook a page of the site, in place.
+
+    The badge goes (the site has launch buttons), titled and hidden cells are folded, and a picture's alt text
+    is left to the picture. relink: converts the text of a cell.
+    """
+    for cell in nb.cells:
+        if cell.cell_type == "markdown":
+            cell.source = relink(cell.source)
+        elif cell.cell_type == "code":
+            fold(cell)
+            cell.outputs = [output for output in cell.outputs if not is_spoken(output)]
+    nb.cells = [cell for cell in nb.cells if cell.source.strip()]
+
+
+def fold(cell: NotebookNode) -> None:
+    """Hide the code of a cell with a title, or whose source is hidden in JupyterLab, behind one line."""
+    title = TITLED.match(cell.source)
+    if title or cell.metadata.get("jupyter", {}).get("source_hidden"):
+        cell.metadata["tags"] = [*cell.metadata.get("tags", []), "hide-input"]
+        name = title[1].partition(":")[0] if title else "Show code"
+        cell.metadata["mystnb"] = {"code_prompt_show": name, "code_prompt_hide": name}
+
+
+def is_spoken(output: NotebookNode) -> bool:
+    """Whether an output only repeats the alt text of a picture."""
+    return output.get("data", {}).get("text/html", "").startswith(SPOKEN)
+
+
+def relinked(text: str, source: str, pages: dict[str, str], repository: Repository | None) -> str:
+    """A file's Markdown with links that are right in the site, and without pictures from the web.
+
+    A badge in a table becomes a link with its words, and other badges are dropped. A link to a file that is
+    not a page leads to the repository on GitHub; without one, it becomes plain text.
+    """
+
+    def link(found: re.Match) -> str:
+        if found["code"]:
+            return found[0]
+        target = target_of(found["to"] or found["href"], source, pages, repository)
+        if found["to"]:
+            return f"[{found['words']}]({target})" if target else found["words"]
+        page = re.sub(r"\.(md|ipynb)(?=#|$)", ".html", target or "")  # Sphinx leaves raw HTML as it is
+        return f' href="{page}"' if target else ""
+
+    return LINK.sub(link, REMOTE_PICTURE.sub("", BADGE_IN_TABLE.sub(r"[\1]", text)))
+
+
+def target_of(target: str, source: str, pages: dict[str, str], repository: Repository | None) -> str | None:
+    """Where a link of the file `source` leads in the site; None if nowhere."""
+    if ON_THE_WEB.match(target):
+        return target
+    path, mark, anchor = target.partition("#")
+    file = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
+    if file in pages:
+        return posixpath.relpath(pages[file], posixpath.dirname(pages[source]) or ".") + mark + anchor
+    if file.endswith(PICTURES):
+        return posixpath.relpath(file, posixpath.dirname(pages[source]) or ".")
+    if repository is None or not os.path.exists(ROOT / file):
+        return None
+    return f"{colab.GITHUB}/{repository.name}/blob/{repository.branch}/{file}{mark}{anchor}"
+
+
+def pictures(notebook: Path) -> list[tuple[str, str, int | None]]:
+    """The pictures of a notebook, in order: the PNG in base64, the alt text, and the width on the page."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    found = []
+    for output in outputs:
+        data = output.get("data", {})
+        if "image/png" in data:
+            width = output.get("metadata", {}).get("image/png", {}).get("width")
+            found.append(("".join(data["image/png"]), "".join(data.get("text/plain", "")), width))
+    return found

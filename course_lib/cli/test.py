@@ -1,0 +1,82 @@
+"""`test`: all checks, in one pytest run."""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from course_lib.cli import browser, environment, plain
+
+HELP = "runs the unit tests, the notebook lint, and every notebook against its stored output"
+PASSES_ON = True
+CELL_SECONDS = 900  # for one notebook cell, on a machine much slower than the one it was written on
+PROCESSES = 2  # each further process needs as much memory again, on the GPU too, for its own models
+NBVAL = (
+    "--nbval",
+    "--nbval-current-env",
+    f"--nbval-cell-timeout={CELL_SECONDS}",
+    "--nbval-sanitize-with=tests/nbval_sanitize.cfg",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--fast", action="store_true", help="skip the notebooks")
+    parser.add_argument(
+        "--browser",
+        action="store_true",
+        help="only the widgets in a browser; installs Chromium where possible",
+    )
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="simulate another machine: plain CPU kernels, no data, no network; finds digits that may change",
+    )
+    parser.epilog = "All other arguments go to pytest; files among them replace the full run."
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run pytest once over unit tests and notebooks; returns its exit code."""
+    if not environment.is_repository():
+        raise environment.SetUpError("The tests are in the course's repository; run this in a copy of it.")
+    variables = environment.child_environment()
+    if args.browser:
+        browser.provide()
+        variables["COURSE_BROWSER"] = "1"
+    command = [sys.executable, "-m", "pytest", *arguments(args.fast, args.rest, args.browser)]
+    if args.plain:
+        with tempfile.TemporaryDirectory() as folder:
+            variables = plain.variables(variables, Path(folder))
+            return subprocess.call([*command, *plain.arguments()], env=variables, cwd=environment.ROOT)
+    return environment.become(command, env=with_threads(command, variables), cwd=environment.ROOT)
+
+
+def with_threads(command: list[str], variables: dict[str, str]) -> dict[str, str]:
+    """Environment variables that divide the cores among several processes."""
+    share = {"OMP_NUM_THREADS": str(max(1, cores() // PROCESSES))}
+    return share | variables if "-n" in command else variables
+
+
+def arguments(fast: bool, rest: list[str], in_browser: bool = False) -> list[str]:
+    """pytest's arguments. Files in `rest` (a.py, a.py::test, a.ipynb) replace all tests.
+
+    With two cores, two processes divide the files between them, except for the browser tests, which measure
+    time.
+    """
+    if in_browser:
+        return ["tests/browser", "-s", *rest]
+    chosen = any(one.split("::")[0].endswith((".py", ".ipynb")) for one in rest if not one.startswith("-"))
+    paths = [] if chosen else ["tests"] if fast else ["tests", "notebooks"]
+    return [*paths, *([] if fast else NBVAL), *([] if chosen else shared_out()), *rest]
+
+
+def shared_out() -> list[str]:
+    """pytest's arguments that divide the files among processes, if there are enough cores."""
+    in_order = ["--dist", "loadfile", "--no-loadscope-reorder"]
+    return [] if cores() < PROCESSES else ["-n", str(PROCESSES), *in_order]
+
+
+def cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,81 @@
+"""`train translation`: a translator, trained on sentence pairs, measured on held-out ones, and saved."""
+
+from course_lib.cli import arguments, train_settings
+from course_lib.cli.arguments import not_negative, probability, size
+from course_lib.experiments import recipes
+
+BEAM = 4
+HELP = "a translator from one language to another"
+
+
+def add_arguments(kind):
+    """Data, sizes, and how to train; what is not given comes from a preset."""
+    own = (
+        ("data", arguments.name, "name of a data set"),
+        ("max-words", not_negative, "the longest sentence, in words; 0: any"),
+        ("vocab", size, "tokens of the shared vocabulary"),
+        ("d-model", size, "width of the vectors"),
+        ("layers", arguments.layers, "blocks of the encoder, and of the decoder"),
+        ("dropout", probability, "probability; pays after several epochs"),
+        ("label-smoothing", probability, "fraction of the target probability spread over all tokens"),
+    )
+    kind.add_argument("--heads", type=size, help="attention heads (one for each 64 of d_model)")
+    kind.add_argument("--d-ff", type=size, help="width of the feed-forward layers (four times d_model)")
+    train_settings.add_arguments(kind, "translation", own)
+
+
+def run(args) -> int:
+    """Train, measure on the held-out sentences, save; what was asked for and what came out is printed."""
+    from course_lib.tasks.translation import save_translator
+    from course_lib.training import run_record
+    from course_lib.training.trainer import train
+
+    data, tokens, objective, batches, config = recipes.prepare_translation(args)
+    out = train_settings.begin(args, settings(args, data, tokens, objective, config))
+    if out is None:
+        return 0
+    size = sum(p.numel() for p in objective.parameters())
+    print(f"{data.name}: {len(data.train):,} pairs to train on, {len(data.test):,} held out for the test")
+    print(f"{size:,} parameters, {len(tokens):,} tokens in the vocabulary; checkpoints in {out}")
+    places = {"folder": out / "checkpoints", "device": args.device}
+    history = train(objective, batches, config, unigram=unigram(objective, batches), **places)
+    if not train_settings.is_main():
+        return 0
+    result = train_settings.told(report(history, data, objective.model, tokens))
+    save_translator(out / "model", objective.model, tokens)
+    run_record.finish(out, result)
+    print(f"The model is in {out / 'model'}.")
+    return 0
+
+
+def settings(args, data, tokens, objective, config):
+    """All that determines the result."""
+    from course_lib.training.run_record import checksum, settings_of
+
+    about = {"data": args.data, "max_words": args.max_words}
+    about["pairs"] = checksum([data.train, data.test])
+    return settings_of(objective, config, **about, batch=args.batch, tokenizer=tokens.fingerprint[:16])
+
+
+def unigram(objective, batches):
+    """The loss of a model that knows only how often each target token occurs."""
+    from course_lib.training.diagnostics import unigram_loss
+
+    ids = [i for _, target in batches.dataset.ids for i in target[1:]]
+    return unigram_loss(ids, objective.model.config.vocab, objective.label_smoothing)
+
+
+def report(history, data, model, tokens, samples: int = 8):
+    """Scores on the held-out test sentences, both ways of decoding, and some of the beam's translations."""
+    from course_lib.tasks.translation import translate
+    from course_lib.text.bleu import held_out_scores
+
+    yield train_settings.summary(history, "target tokens")
+    sources, references = zip(*data.test, strict=True)
+    for way, width in (("greedy", 1), (f"beam of {BEAM}", BEAM)):
+        translations = translate(model, tokens, sources, width=width)
+        scores = held_out_scores(translations, list(references))
+        yield f"held-out, {way}: BLEU {scores.bleu:.1f}, chrF {scores.chrf:.1f} on {len(sources):,} sentences"
+    yield f"({scores.signature})"
+    for row in range(0, len(sources), max(1, len(sources) // samples))[:samples]:
+        yield f"  {sources[row]}\n    → {translations[row]}\n    = {references[row]}"

@@ -1,0 +1,195 @@
+"""The course's own environment, the repository's folder `.venv`: created, repaired, and stamped.
+
+Standard library only. The stamp records what `.venv` was made from, so that a second call takes a fraction
+of a second. A set-up that was killed has no stamp, and the next call completes it.
+"""
+
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from course_lib.cli import pip, torch_build
+from course_lib.cli.requirements import ROOT, pinned, project
+
+WINDOWS = os.name == "nt"
+VENV = ROOT / ".venv"
+STAMP = "course_lib.stamp"
+D2L = "d2l==1.0.3"
+WITH_TORCH = ("torch", "torchvision")  # their builds must match
+
+
+class SetUpError(Exception):
+    """The environment could not be created; the message says what to do."""
+
+
+def python() -> Path:
+    """The Python inside `.venv`, whether it exists or not."""
+    return VENV / "Scripts" / "python.exe" if WINDOWS else VENV / "bin" / "python"
+
+
+def is_current() -> bool:
+    """Whether the Python that runs this is the one in `.venv`."""
+    return Path(sys.prefix).resolve() == VENV.resolve()
+
+
+def is_ready() -> bool:
+    """Whether `.venv` is complete and was made from the current requirements."""
+    stamp = VENV / STAMP
+    return python().exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == fingerprint()
+
+
+def fingerprint() -> str:
+    """A digest of what `.venv` depends on: the requirements, the exact versions, its Python and its path."""
+    listed = {key: value for key, value in project().items() if "dependencies" in key}
+    settings = VENV / "pyvenv.cfg"
+    parts = [
+        json.dumps(listed, sort_keys=True),
+        (ROOT / "constraints.txt").read_text(encoding="utf-8"),
+        settings.read_text(encoding="utf-8") if settings.exists() else "",
+        str(ROOT),
+        D2L,
+    ]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def set_up() -> None:
+    """Make `.venv`, or complete one that is incomplete or out of date. Safe to interrupt and repeat.
+
+    Raises SetUpError, saying what to do.
+    """
+    try:
+        with _alone():
+            if not is_ready():
+                _install()
+    except pip.PipError as problem:
+        raise SetUpError(str(problem)) from None
+    except OSError as problem:
+        raise SetUpError(f"The environment could not be written: {problem}\n{_room()}") from None
+
+
+def add_d2l(interpreter: Path, prefix: Path) -> None:
+    """Install d2l by itself, once; if that fails, say so and continue: only comparisons need it."""
+    tried = prefix / "course_lib.d2l"
+    folders = [*prefix.glob("lib/python*/site-packages/d2l"), *prefix.glob("Lib/site-packages/d2l")]
+    if folders or (tried.exists() and tried.read_text(encoding="utf-8") == D2L):
+        return
+    try:
+        pip.install(interpreter, ["--no-deps", D2L], f"{D2L}, by itself")
+    except pip.PipError as problem:
+        print(problem)
+        print("The course works without d2l; only comparisons with it are skipped. To try again:")
+        print(f"  {interpreter} -m pip install --no-deps {D2L}")
+    try:
+        _write(tried, D2L)
+    except OSError:
+        pass  # a read-only environment: d2l is tried again next time
+
+
+def _install() -> None:
+    print(f"Setting up {VENV}. This happens only once and takes a few minutes.", flush=True)
+    _make()
+    for name in pip.forget_interrupted(VENV):
+        print(f"  repeating the interrupted installation of {name}")
+    exact, log = ["-c", str(ROOT / "constraints.txt")], VENV / "pip.log"
+    install_torch(python(), VENV, [pinned(name) for name in WITH_TORCH], exact)
+    pip.install(python(), [*exact, "-e", f"{ROOT}[dev]"], "the course, its tools and their requirements", log)
+    add_d2l(python(), VENV)
+    _write(VENV / STAMP, fingerprint())
+    print("The environment is ready.", flush=True)
+
+
+def install_torch(interpreter: Path, prefix: Path, wanted: list[str], exact: list[str]) -> None:
+    """Install PyTorch and torchvision in the build that fits this machine, if there is enough disk space.
+
+    They come first, by themselves, so that no other package can pull in a different build.
+    Raises SetUpError or PipError.
+    """
+    build = torch_build.choose(interpreter, wanted[0])
+    if not _has_torch(prefix):
+        _check_room(build.gb)
+    what = f"PyTorch ({wanted[0]}, {build.name}), the largest part: about {build.wheels_gb} GB"
+    pip.install(interpreter, [*exact, *build.options, *wanted], what, prefix / "pip.log")
+
+
+def _has_torch(prefix: Path) -> bool:
+    sites = ("lib/python*/site-packages", "Lib/site-packages")
+    return any(one for site in sites for one in prefix.glob(f"{site}/torch-*.dist-info"))
+
+
+def _make() -> None:
+    """Create `.venv`, or recreate one whose Python or pip does not start."""
+    if pip.works(python()):
+        return
+    refusal = _refusal()
+    if refusal:
+        raise SetUpError(refusal)
+    _check_room(torch_build.CPU_GB)  # the minimum; install_torch() checks again for the build it chooses
+    verb = "recreating" if VENV.exists() else "creating"
+    print(f"  {verb} the environment with Python {sys.version.split()[0]}")
+    made = subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], capture_output=True, text=True)
+    if made.returncode:
+        raise SetUpError(f"{VENV} could not be created:\n{made.stdout}{made.stderr}{_room()}")
+
+
+def _refusal() -> str | None:
+    """Why no environment can be created here, and what to do about it; None if one can."""
+    if importlib.util.find_spec("ensurepip") is None or importlib.util.find_spec("venv") is None:
+        package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
+        return (
+            f"This Python ({sys.executable}) comes without venv or ensurepip.\n"
+            f"On Debian and Ubuntu: sudo apt install {package}. Otherwise: https://www.python.org."
+        )
+    parts = {"bin", "lib", "lib64", "include", "share", "etc", "Scripts", "Lib", "Include"}
+    if VENV.is_dir() and not (VENV / "pyvenv.cfg").exists() and {one.name for one in VENV.iterdir()} - parts:
+        return f"{VENV} is not a Python environment. Move it elsewhere, then repeat the command."
+    return None
+
+
+def _check_room(needed_gb: int) -> None:
+    if shutil.disk_usage(ROOT).free < needed_gb * 1e9:
+        raise SetUpError(f"The environment needs about {needed_gb} GB. {_room()} Free some space.")
+
+
+def _room() -> str:
+    return f"{shutil.disk_usage(ROOT).free / 1e9:.1f} GB are free on the disk of {ROOT}."
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Wait while another set-up of this folder runs. The lock is released when its process ends."""
+    place = hashlib.sha256(f"{ROOT}{os.environ.get('USER', '')}".encode()).hexdigest()[:16]
+    with (Path(tempfile.gettempdir()) / f"course_lib-{place}.lock").open("a+b") as file:
+        if not _locked(file, wait=False):
+            print("Another set-up is running; waiting for it to end.", flush=True)
+            while not _locked(file, wait=True) and WINDOWS:
+                pass  # there one call waits for ten seconds only
+        yield
+
+
+def _locked(file, wait: bool) -> bool:
+    try:
+        if WINDOWS:
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_suffix(".part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, path)

@@ -1,0 +1,221 @@
+"""Post-norm and pre-norm in a small translator, over learning rates, warm-ups and depths (chapters 5 and 5b).
+
+    python -m course_lib.experiments.norms --minutes 5 grid rates fair lecture blocks
+
+adds what is missing to results/norms.json, part by part, until the time is up; call it again to resume.
+To start from scratch, delete the file first. `stored()` reads the results.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import torch
+
+from course_lib.datasets import TranslationData, load_translation
+from course_lib.experiments import storage
+from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
+from course_lib.tasks.translation import TranslationBatches, TranslationLoss, translate
+from course_lib.text.bleu import held_out_scores
+from course_lib.text.tokenizers import Tokenizer
+from course_lib.training.config import TrainConfig
+from course_lib.training.trainer import Diverged, train
+
+STORED = Path(__file__).parent / "results" / "norms.json"
+SIZES = {"d_model": 64, "heads": 4, "d_ff": 128, "max_tokens": 32, "dropout": 0.0}
+MAX_WORDS, VOCAB, BATCH, HELD_OUT = 5, 600, 32, 200
+EVERY = 25  # steps between two points of a curve
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """One training run: the model, the learning rate reached after `warmup` steps, the length, and the seed.
+
+    layers: number of blocks of the encoder and of the decoder.
+    """
+
+    norm: str
+    layers: tuple[int, int]
+    lr: float
+    warmup: int
+    steps: int
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The result of a recipe. losses: on held-out pairs, every 25 steps. bleu: on them at the end, 0 to 100.
+
+    A run that diverges ends early; its BLEU is 0.
+    """
+
+    recipe: Recipe
+    losses: tuple[float, ...]
+    bleu: float
+
+
+@cache
+def material() -> tuple[TranslationData, Tokenizer]:
+    """The grammar's short pairs, and a tokenizer trained on some of them."""
+    data = load_translation("grammar", max_words=MAX_WORDS, test=500, validation=300)
+    return data, Tokenizer.train((text for pair in data.train[:10_000] for text in pair), vocab=VOCAB)
+
+
+def small_model(norm: str, layers: tuple[int, int], seed: int = 0) -> Seq2Seq:
+    """The translator of all these runs, untrained."""
+    torch.manual_seed(seed)
+    encoder, decoder = layers
+    blocks = {"encoder_layers": encoder, "decoder_layers": decoder}
+    return Seq2Seq(Seq2SeqConfig(vocab=VOCAB, norm=norm, **blocks, **SIZES))
+
+
+def make(recipe: Recipe) -> Curve:
+    """Train by the recipe on the CPU, with a constant learning rate after the warm-up."""
+    data, tokens = material()
+    model = small_model(recipe.norm, recipe.layers, recipe.seed)
+    objective = TranslationLoss(model, label_smoothing=0.0)
+    batches = TranslationBatches(data.train, tokens, BATCH, SIZES["max_tokens"], recipe.seed)
+    plan = {"lr": recipe.lr, "warmup": recipe.warmup, "steps": recipe.steps, "seed": recipe.seed}
+    config = TrainConfig(**plan, schedule="constant", evaluate_every=EVERY, precision="fp32")
+    losses: list[float] = []
+
+    def evaluate() -> dict[str, float]:
+        losses.append(held_out_loss(objective))
+        return {"loss": losses[-1]}
+
+    try:
+        train(objective, batches, config, evaluate=evaluate, device="cpu", progress=False)
+    except Diverged:
+        return Curve(recipe, tuple(losses), 0.0)
+    return Curve(recipe, tuple(losses), bleu(model))
+
+
+@torch.inference_mode()
+def held_out_loss(objective: TranslationLoss) -> float:
+    """Mean loss per token on the held-out pairs, to three digits."""
+    data, tokens = material()
+    held_out = TranslationBatches(data.validation[:HELD_OUT], tokens, HELD_OUT)
+    loss, count = objective(*held_out.batch_of(range(HELD_OUT)))
+    return round((loss / count).item(), 3)
+
+
+def bleu(model: Seq2Seq, sentences: int = HELD_OUT) -> float:
+    """sacrebleu's BLEU on the held-out pairs, with greedy decoding."""
+    data, tokens = material()
+    english, spanish = zip(*data.validation[:sentences], strict=True)
+    return round(held_out_scores(translate(model, tokens, english, max_tokens=20), spanish).bleu, 1)
+
+
+@cache
+def stored() -> dict[str, list[Curve]]:
+    """The stored runs by the question they answer: "grid", "rates", "fair", "lecture", "blocks"."""
+    parts: dict[str, list[dict[str, Any]]] = json.loads(STORED.read_text(encoding="utf-8"))["runs"]
+    return {part: [as_curve(run) for run in runs] for part, runs in parts.items()}
+
+
+def as_curve(run: dict[str, Any]) -> Curve:
+    recipe = Recipe(**{**run["recipe"], "layers": tuple(run["recipe"]["layers"])})
+    return Curve(recipe, tuple(run["losses"]), run["bleu"])
+
+
+SEEDS = (0, 1, 2)
+CHOOSING, FRESH = (0, 1), (10, 11, 12, 13, 14)  # seeds that choose the best rate, and seeds that use it
+RATES, WARMUPS, DEPTHS = (1e-3, 2e-3, 4e-3, 8e-3), (0, 100), (2, 6)
+LONG = {"layers": (2, 2), "steps": 600}
+
+
+def grid() -> Iterable[Recipe]:
+    """Both norms, over learning rates, warm-ups and depths."""
+    for seed, depth, norm, warmup, lr in product(SEEDS, DEPTHS, ("post", "pre"), WARMUPS, RATES):
+        yield Recipe(norm=norm, layers=(depth, depth), lr=lr, warmup=warmup, steps=200, seed=seed)
+
+
+def rates() -> Iterable[Recipe]:
+    """Longer runs, which choose the best learning rate of each norm."""
+    for seed, norm, lr in product(CHOOSING, ("post", "pre"), RATES[1:]):
+        yield Recipe(norm=norm, lr=lr, warmup=100, seed=seed, **LONG)
+
+
+def fair() -> Iterable[Recipe]:
+    """Each norm at its best learning rate, with new seeds."""
+    for seed, norm in product(FRESH, ("post", "pre")):
+        yield Recipe(norm=norm, lr=best_rate(norm), warmup=100, seed=seed, **LONG)
+
+
+def lecture() -> Iterable[Recipe]:
+    """As in the lecture's scripts: pre-norm at a constant 1e-5 without warm-up."""
+    for seed in CHOOSING:
+        yield Recipe(norm="pre", lr=1e-5, warmup=0, seed=seed, **LONG)
+
+
+def blocks() -> Iterable[Recipe]:
+    """Four blocks, split between encoder and decoder."""
+    for seed, layers in product(SEEDS, ((1, 3), (2, 2), (3, 1))):
+        yield Recipe(norm="pre", layers=layers, lr=4e-3, warmup=100, steps=400, seed=seed)
+
+
+PARTS = {"grid": grid, "rates": rates, "fair": fair, "lecture": lecture, "blocks": blocks}
+
+
+def best_rate(norm: str) -> float:
+    """The learning rate with the lowest final loss in the stored runs of "rates"."""
+    ends: dict[float, list[float]] = {}
+    for run in read()["runs"]["rates"]:
+        if run["recipe"]["norm"] == norm:
+            ends.setdefault(run["recipe"]["lr"], []).append(sum(run["losses"][-4:]))
+    return min(ends, key=lambda lr: fmean(ends[lr]))
+
+
+def main() -> None:
+    """Make the missing runs of the chosen parts until the time is up."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
+    parser.add_argument("--minutes", type=float, default=60.0)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    end = time.monotonic() + 60 * arguments.minutes
+    for part in arguments.parts:
+        for recipe in PARTS[part]():
+            if as_json(recipe) not in known(part) and time.monotonic() < end:
+                add(part, measured(recipe))
+
+
+def known(part: str) -> list[dict[str, Any]]:
+    return [run["recipe"] for run in read()["runs"].get(part, [])]
+
+
+def add(part: str, run: dict[str, Any]) -> None:
+    """Store one run, keeping what another process may have stored in the meantime."""
+    content = read()
+    runs = content["runs"].setdefault(part, [])
+    if run["recipe"] not in [other["recipe"] for other in runs]:
+        runs.append(run)
+    storage.write_runs(STORED, content)
+    print(part, json.dumps(run), flush=True)
+
+
+def measured(recipe: Recipe) -> dict[str, Any]:
+    """One run, with its processor time in seconds."""
+    before = time.process_time()
+    curve = make(recipe)
+    seconds = round(time.process_time() - before, 1)
+    return {"recipe": as_json(recipe), "bleu": curve.bleu, "seconds": seconds, "losses": curve.losses}
+
+
+def as_json(recipe: Recipe) -> dict[str, Any]:
+    return json.loads(json.dumps(asdict(recipe)))
+
+
+def read() -> dict[str, Any]:
+    return storage.read_runs(STORED, "course_lib.experiments.norms", every=EVERY)
+
+
+if __name__ == "__main__":
+    main()

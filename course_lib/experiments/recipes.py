@@ -1,0 +1,187 @@
+"""Training recipes: named presets of hyperparameters, and the data, model and loss that they describe.
+
+`recipe("translation", preset="spa-eng-8", seed=1)` returns the settings of one training run, and
+`prepare_translation(settings)` builds what `course_lib.training.trainer.train` needs. The command
+`python -m course_lib train <kind>` trains the same recipes; its flags are the settings.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+PRESETS = Path(__file__).parent / "presets.toml"
+FORMS = ("gpt-2", "modern")
+SHARED = {  # settings that no preset names, and their defaults
+    "steps": None, "minutes": None, "seed": 0, "precision": "auto", "compile": False, "device": None,
+    "checkpoint_every": 500,
+}  # fmt: skip
+OWN = {  # the same for one kind of model; None: derived from other settings
+    "translation": {"heads": None, "d_ff": None},
+    "gpt": {},
+    "vision": {"epochs": None, "checkpoint_epochs": None},
+}
+
+
+@cache  # a command sees one state of the file, even if someone edits it meanwhile
+def presets(kind: str) -> dict[str, dict[str, Any]]:
+    """The presets of a kind of model ("translation", "gpt" or "vision") by name: values for some settings."""
+    return tomllib.loads(PRESETS.read_text(encoding="utf-8")).get(kind, {})
+
+
+def defaults(kind: str) -> dict[str, Any]:
+    """The values of settings that neither a preset nor the caller gives."""
+    if kind == "translation":
+        return {**presets(kind)["spa-eng-8"], "steps": None, "minutes": 10.0}
+    return dict(presets(kind)["grammar"]) if kind == "gpt" else {"minutes": 1.0, **presets(kind)["digits"]}
+
+
+def settle(kind: str, preset: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """All values of the preset and the defaults; a given value that is not None takes precedence.
+
+    The length of training is either `steps` or `minutes`: a given one drops the other.
+    """
+    values = {**defaults(kind), **presets(kind).get(preset, {})}
+    if given.get("minutes"):
+        values["steps"] = None
+    elif given.get("steps") or values.get("steps"):
+        values["minutes"] = None
+    return values | {key: value for key, value in given.items() if value is not None}
+
+
+def recipe(kind: str, *, preset: str | None = None, **overrides: Any) -> SimpleNamespace:
+    """The settings of one training run, as attributes.
+
+    kind: "translation", "gpt" or "vision". preset: a name in presets.toml; without it, the defaults hold.
+    overrides: settings by name, such as `seed=1` or `steps=200`, which take precedence over the preset.
+    Raises ValueError for a kind, a preset or a setting that does not exist.
+    """
+    if kind not in OWN:
+        raise ValueError(f"kind={kind!r} is not one of {', '.join(OWN)}")
+    if preset is not None and preset not in presets(kind):
+        raise ValueError(f"preset={preset!r} is not one of {', '.join(presets(kind))}")
+    known = {**SHARED, **OWN[kind], **defaults(kind)}
+    if unknown := sorted(set(overrides) - set(known)):
+        raise ValueError(
+            f"{', '.join(unknown)}: not a setting of {kind}; those are {', '.join(sorted(known))}"
+        )
+    return SimpleNamespace(preset=preset, **{**SHARED, **OWN[kind], **settle(kind, preset, overrides)})
+
+
+def train_config(settings):
+    """The TrainConfig of settled settings."""
+    from course_lib.training.config import TrainConfig
+
+    same = ("steps", "minutes", "optimizer", "lr", "warmup", "average", "precision", "compile", "seed")
+    same += ("checkpoint_every",)
+    own = ("schedule", "weight_decay", "evaluate_every")  # which not all kinds have
+    return TrainConfig(**{key: getattr(settings, key) for key in (*same, *own) if hasattr(settings, key)})
+
+
+def prepare_translation(settings):
+    """Translation: data, tokenizer, loss (with the model), batches, TrainConfig."""
+    import torch
+
+    from course_lib.datasets import load_translation
+    from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
+    from course_lib.tasks.translation import TranslationBatches, TranslationLoss
+    from course_lib.text.tokenizers import Tokenizer
+
+    data = load_translation(settings.data, max_words=settings.max_words or None)
+    tokenizer = Tokenizer.train((text for pair in data.train for text in pair), vocab=settings.vocab)
+    sizes = Seq2SeqConfig(
+        vocab=len(tokenizer),
+        d_model=settings.d_model,
+        heads=settings.heads or max(1, settings.d_model // 64),
+        d_ff=settings.d_ff or 4 * settings.d_model,
+        encoder_layers=settings.layers,
+        decoder_layers=settings.layers,
+        dropout=settings.dropout,
+    )
+    torch.manual_seed(settings.seed)
+    loss = TranslationLoss(Seq2Seq(sizes), settings.label_smoothing)
+    batches = TranslationBatches(data.train, tokenizer, settings.batch, sizes.max_tokens, settings.seed)
+    return data, tokenizer, loss, batches, train_config(settings)
+
+
+def prepare_gpt(settings):
+    """Language modeling: texts, tokenizer, ids of each split, loss (with the model), batches, TrainConfig."""
+    import torch
+
+    from course_lib.datasets import load_text
+    from course_lib.models.gpt import GPT, GPTConfig
+    from course_lib.pretrained.gpt2 import SINCE_GPT2
+    from course_lib.tasks.language_modeling import LanguageModelLoss, TextBatches
+
+    if settings.form not in FORMS:
+        raise ValueError(f"form={settings.form!r} is not one of {', '.join(FORMS)}")
+    data = load_text(settings.data)
+    tokenizer = text_tokenizer(settings, data.train)
+    ids = {
+        part: torch.tensor(tokenizer.encode(getattr(data, part))) for part in ("train", "validation", "test")
+    }
+    sizes = {name: getattr(settings, name) for name in ("d_model", "heads", "layers", "dropout")}
+    form = SINCE_GPT2 if settings.form == "modern" else {}
+    torch.manual_seed(settings.seed)
+    model = GPT(GPTConfig(vocab=len(tokenizer), max_tokens=settings.context, **sizes, **form))
+    batches = TextBatches(ids["train"], settings.context, settings.batch, settings.seed)
+    return data, tokenizer, ids, LanguageModelLoss(model), batches, train_config(settings)
+
+
+def text_tokenizer(settings, text: str):
+    """A tokenizer of the kind `settings.tokens`, trained on the text."""
+    from course_lib.text.tokenizers import CharTokenizer, Tokenizer, WordTokenizer
+
+    if settings.tokens == "bpe":
+        return Tokenizer.train(text.splitlines(), settings.vocab)
+    kinds = {"characters": CharTokenizer, "words": WordTokenizer}
+    if settings.tokens not in kinds:
+        raise ValueError(f"tokens={settings.tokens!r} is not one of bpe, {', '.join(kinds)}")
+    return kinds[settings.tokens].train([text])
+
+
+def prepare_vision(settings):
+    """Image classification: images, loss (with the model), batches, TrainConfig."""
+    import torch
+
+    from course_lib.datasets import load_images
+    from course_lib.models.vit import ViT
+    from course_lib.tasks.augmentation import augmentation
+    from course_lib.tasks.image_classification import ImageBatches, ImageClassificationLoss, check_fits
+
+    images = load_images(settings.data)
+    torch.manual_seed(settings.seed)
+    model = ViT(vit_config(settings, images))
+    check_fits(model, images.train)
+    device = torch.device(settings.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    augment = augmentation(settings.augment, len(images.classes))
+    batches = ImageBatches(images.train.to(device), settings.batch, settings.seed, augment)
+    config = vision_config(settings, batches)
+    return images, ImageClassificationLoss(model, settings.label_smoothing), batches, config
+
+
+def vit_config(settings, images):
+    """The ViTConfig: image size, channels and classes from the images, everything else from the settings."""
+    from course_lib.models.vit import ViTConfig
+
+    same = ("patch_size", "tokenizer", "positions", "pooling", "d_model", "heads", "layers", "dropout")
+    channels, height, width = images.train.pixels.shape[1:]
+    if height != width:
+        raise ValueError(f"images of height={height} and width={width}: the model reads square ones")
+    sizes = {"classes": len(images.classes), "image_size": height, "channels": channels}
+    return ViTConfig(**sizes, **{name: getattr(settings, name) for name in same})
+
+
+def vision_config(settings, batches):
+    """The TrainConfig of a vision recipe, with epochs converted to steps and one evaluation per epoch."""
+    from dataclasses import replace
+
+    per_epoch = len(batches)
+    changes: dict[str, Any] = {"evaluate_every": per_epoch}
+    if settings.checkpoint_epochs:
+        changes["checkpoint_every"] = settings.checkpoint_epochs * per_epoch
+    if settings.epochs:
+        changes |= {"steps": max(1, round(settings.epochs * per_epoch)), "minutes": None}
+    return replace(train_config(settings), **changes)

@@ -1,0 +1,27 @@
+"""Results of experiments, stored as JSON files."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from course_lib.utils import machine
+from course_lib.utils.files import atomic_path
+
+
+def read_runs(path: Path, module: str, **settings: Any) -> dict[str, Any]:
+    """The stored runs that this module makes; if there are none, the header of a new file."""
+    if path.exists():
+        return json.loads(path.read_text(encoding="utf-8"))
+    command = f"python -m {module}"
+    return {"command": command, "machine": machine.describe("cpu"), **settings, "runs": {}}
+
+
+def write_runs(path: Path, content: dict[str, Any]) -> None:
+    """Write the runs by part, one run per line, so that the file can be read and diffed."""
+    parts = []
+    for name, runs in content["runs"].items():
+        lines = ",\n".join(f"   {json.dumps(run, ensure_ascii=False)}" for run in runs)
+        parts.append(f'  "{name}": [\n{lines}\n  ]')
+    head = json.dumps({key: content[key] for key in content if key != "runs"}, indent=1)[:-2]
+    with atomic_path(path) as temporary:
+        temporary.write_text(head + ',\n "runs": {\n' + ",\n".join(parts) + "\n }\n}\n", encoding="utf-8")

@@ -1,0 +1,80 @@
+"""Denoising symmetric images: a small network with self-attention between pixels, and one without.
+
+    python -m course_lib.experiments.symmetry_denoiser
+
+trains the network with attention, in seconds, and saves it in models/; `trained_mirrors()` loads it.
+"""
+
+from functools import cache
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from course_lib.experiments.pixel_attention import filled, save
+from course_lib.layers.pixel_attention import PixelAttention
+
+HEIGHT, WIDTH = 4, 12
+
+
+def mirrors(count: int, rng: torch.Generator) -> Float[Tensor, "count channels height width"]:
+    """Images of random pixels with variance 1 that are symmetric about their middle column."""
+    left = torch.randn(count, 1, HEIGHT, WIDTH // 2, generator=rng)
+    return torch.cat([left, left.flip(3)], dim=3)
+
+
+class MirrorNet(nn.Module):
+    """Two convolutions, learned positions, optional self-attention between pixels, an output convolution."""
+
+    def __init__(self, attention: bool, channels: int = 16):
+        super().__init__()
+        self.enter = nn.Conv2d(1, channels, 3, padding=1)
+        self.positions = nn.Parameter(torch.randn(channels, HEIGHT, WIDTH))
+        self.middle = nn.Conv2d(channels, channels, 3, padding=1)
+        self.attention = PixelAttention(channels, heads=2, groups=1) if attention else nn.Identity()
+        self.leave = nn.Conv2d(channels, 1, 1)
+
+    def forward(
+        self, x: Float[Tensor, "batch channels height width"]
+    ) -> Float[Tensor, "batch channels height width"]:
+        h = self.enter(x) + self.positions
+        h = self.attention(h + self.middle(F.silu(h)))
+        return self.leave(F.silu(h))
+
+
+def train_mirrors(attention: bool, steps: int = 700, seed: int = 0, lr: float = 1e-2) -> MirrorNet:
+    """A network trained on `steps` batches of 64 new images, each with noise of variance 1."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model, rng = MirrorNet(attention), torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.Adam(model.parameters(), lr=lr)
+    fall = torch.optim.lr_scheduler.OneCycleLR(optimizer, lr, steps, pct_start=0.05)
+    for _ in range(steps):
+        clean = mirrors(64, rng)
+        noise = torch.randn(clean.shape, generator=rng)
+        loss = (model(clean + noise) - clean).square().mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        fall.step()
+    return model.eval()
+
+
+@torch.no_grad()
+def error_by_column(model: MirrorNet, pictures: int = 2000) -> Float[Tensor, " width"]:
+    """The mean squared error of each column, on images not seen in training."""
+    rng = torch.Generator().manual_seed(1_000_003)
+    clean = mirrors(pictures, rng)
+    noise = torch.randn(clean.shape, generator=rng)
+    return (model(clean + noise) - clean).square().mean(dim=(0, 1, 2))
+
+
+@cache
+def trained_mirrors() -> MirrorNet:
+    """The stored network with attention, in evaluation mode."""
+    return filled(MirrorNet(attention=True), "mirrors")
+
+
+if __name__ == "__main__":
+    save(train_mirrors(attention=True, steps=1500), "mirrors")

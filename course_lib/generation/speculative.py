@@ -1,0 +1,120 @@
+"""Speculative decoding: a cheap draft proposes several tokens, the model checks them all in one pass."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from course_lib.generation.decoding import Generator
+from course_lib.generation.sampling import next_token_probabilities
+
+Distribution: TypeAlias = Float[Tensor, " vocab"]
+Proposal: TypeAlias = tuple[list[int], list[Distribution]]  # tokens, and what each was drawn from
+
+
+@runtime_checkable
+class Rewindable(Generator, Protocol):
+    """A generator that can check several tokens at once and drop those it rejects."""
+
+    def read_all(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens vocab"]:
+        """Append tokens; return the logits after each of them."""
+        ...
+
+    def forget(self, tokens: int) -> None:
+        """Drop the newest tokens."""
+        ...
+
+
+@runtime_checkable
+class Draft(Protocol):
+    """A cheap guess at how a sequence continues."""
+
+    def propose(self, ids: Sequence[int], count: int) -> Proposal:
+        """The next `count` tokens, and the distribution that each was drawn from."""
+        ...
+
+
+@dataclass(frozen=True)
+class Speculation:
+    """A generated sequence, and how well it was guessed.
+
+    ids: without the end token. passes: forward passes of the model, one per round of drafting.
+    drafted, accepted: number of tokens.
+    """
+
+    ids: list[int]
+    passes: int
+    drafted: int
+    accepted: int
+
+
+def residual(p: Distribution, q: Distribution) -> Distribution:
+    """What p has more than q, rescaled to sum to 1: the distribution that replaces a rejected token."""
+    left = (p - q).clamp(min=0)
+    return left / left.sum()
+
+
+def verify(
+    p: Float[Tensor, "checked vocab"],
+    q: Sequence[Distribution],
+    drafted: Sequence[int],
+    rng: torch.Generator | None = None,
+) -> list[int]:
+    """Speculative sampling: accept a drafted token x with probability min(1, p(x)/q(x)).
+
+    The first rejected token is replaced by a draw from `residual`, and those after it are dropped. If all are
+    accepted, one more token is drawn. The result is distributed as if drawn from p alone, token by token.
+    p: the model's distribution at each drafted token, and after the last one. q: the draft's.
+    Raises ValueError unless p has one row more than there are drafted tokens.
+    Source: Leviathan et al. 2023, algorithm 1.
+    """
+    if len(p) != len(drafted) + 1:
+        raise ValueError(f"{len(drafted)} drafted tokens need {len(drafted) + 1} rows of p; it has {len(p)}")
+    for i, token in enumerate(drafted):
+        u = torch.rand((), generator=rng, device=p.device)
+        if u * q[i][token] >= p[i, token]:
+            return [*drafted[:i], draw(residual(p[i], q[i]), rng)]
+    return [*drafted, draw(p[-1], rng)]
+
+
+@torch.inference_mode()
+def speculative_decode(
+    target: Rewindable,
+    draft: Draft,
+    start: Int[Tensor, "1 tokens"],
+    end: int | None,
+    max_tokens: int,
+    lookahead: int = 4,
+    temperature: float = 0.0,
+    rng: torch.Generator | None = None,
+) -> Speculation:
+    """Speculative decoding of one sequence.
+
+    With temperature 0, every distribution is one-hot, so a token is accepted exactly if it is the model's
+    most likely one: the result is that of `greedy_decode`, whatever the draft proposes.
+    start, end, max_tokens: as in `greedy_decode`. lookahead: number of tokens to draft per round.
+    Raises ValueError if `max_tokens` or `lookahead` is not positive.
+    Source: Leviathan et al. 2023.
+    """
+    if min(max_tokens, lookahead) < 1:
+        raise ValueError(f"max_tokens={max_tokens} and lookahead={lookahead} must both be positive")
+    prompt, unread = start[0].tolist(), start[0].tolist()
+    ids: list[int] = []
+    passes = drafted = accepted = 0
+    while len(ids) < max_tokens and end not in ids:
+        room = min(lookahead, max_tokens - len(ids) - 1)
+        tokens, q = draft.propose(prompt + ids, room)
+        logits = target.read_all(torch.tensor([unread + tokens], device=start.device))[0, -room - 1 :]
+        new = verify(next_token_probabilities(logits, temperature), q, tokens, rng)
+        target.forget(room + 1 - len(new))
+        ids, unread = ids + new, new[-1:]
+        passes, drafted, accepted = passes + 1, drafted + room, accepted + len(new) - 1
+    return Speculation(ids[: ids.index(end)] if end in ids else ids, passes, drafted, accepted)
+
+
+def draw(probabilities: Distribution, rng: torch.Generator | None) -> int:
+    """A token from a distribution."""
+    return int(probabilities.multinomial(1, generator=rng))

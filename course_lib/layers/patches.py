@@ -1,0 +1,116 @@
+"""Image patches: embedding them as tokens, and their position encodings."""
+
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from course_lib.layers.positions import sinusoidal
+
+
+class Patches(nn.Module):
+    """Patch embedding: a convolution whose stride equals its kernel size.
+
+    The patches are in row-major order. Source: Dosovitskiy et al. 2021, section 3.1; Kak slide 98.
+    """
+
+    def __init__(self, patch_size: int, channels: int, d_model: int):
+        super().__init__()
+        self.convolution = nn.Conv2d(channels, d_model, patch_size, stride=patch_size)
+
+    def forward(
+        self, images: Float[Tensor, "batch channels height width"]
+    ) -> Float[Tensor, "batch patches d_model"]:
+        return self.convolution(images).flatten(2).transpose(1, 2)
+
+
+class ConvolutionalPatches(nn.Sequential):
+    """Convolutional patch embedding: 3×3 convolutions of stride 2, which also see beyond the patch's edges.
+
+    Raises ValueError if `patch_size` is not a power of two, or if half of it does not divide `d_model`.
+    Source: Xiao et al. 2021, section 4; Hassani et al. 2021, section 3.3, with pooling between them.
+    """
+
+    def __init__(self, patch_size: int, channels: int, d_model: int):
+        super().__init__()
+        halvings = patch_size.bit_length() - 1
+        if patch_size < 2 or patch_size != 2**halvings:
+            raise ValueError(f"patch_size={patch_size} is not 2, 4, 8, …: each convolution halves")
+        if d_model % 2 ** (halvings - 1):
+            raise ValueError(f"patch_size/2={patch_size // 2} does not divide d_model={d_model}")
+        widths = [channels, *(d_model // 2**i for i in reversed(range(halvings)))]
+        for i, (before, after) in enumerate(pairwise(widths)):
+            if i:
+                self.append(nn.GELU())
+            self.append(nn.Conv2d(before, after, 3, stride=2, padding=1))
+
+    def forward(
+        self, images: Float[Tensor, "batch channels height width"]
+    ) -> Float[Tensor, "batch patches d_model"]:
+        return super().forward(images).flatten(2).transpose(1, 2)
+
+
+def unfold_patches(
+    images: Float[Tensor, "batch channels height width"], patch_size: int
+) -> Float[Tensor, "batch patches pixels"]:
+    """Cut images into flattened patches: patches in row-major order, and channels first within a patch.
+
+    Raises ValueError if `patch_size` does not divide both sides.
+    """
+    height, width = images.shape[2:]
+    if height % patch_size or width % patch_size:
+        raise ValueError(f"patch_size={patch_size} does not divide height={height} and width={width}")
+    return F.unfold(images, patch_size, stride=patch_size).transpose(1, 2)
+
+
+def embed_unfolded(
+    patches: Float[Tensor, "batch patches pixels"], convolution: nn.Conv2d
+) -> Float[Tensor, "batch patches d_model"]:
+    """Patch embedding as a linear layer on flattened patches, with the weights of a `Patches` convolution.
+
+    Source: Kak slide 98, the second way, with every patch kept whole.
+    """
+    return F.linear(patches, convolution.weight.flatten(1), convolution.bias)
+
+
+def sinusoidal_2d(side: int, d_model: int) -> Float[Tensor, "patches d_model"]:
+    """Two-dimensional sinusoidal encodings of side × side patches: half of the features encode the row.
+
+    Raises ValueError if 4 does not divide `d_model`. Source: Beyer et al. 2022, section 2.
+    """
+    if d_model % 4:
+        raise ValueError(f"4 does not divide d_model={d_model}: row and column each need sines and cosines")
+    line = sinusoidal(side, d_model // 2)
+    return torch.cat([line.repeat_interleave(side, dim=0), line.repeat(side, 1)], dim=1)
+
+
+class SinusoidalPositions2d(nn.Module):
+    """Adds `sinusoidal_2d` to side × side patches, and nothing to the `before` tokens in front of them."""
+
+    table: Float[Tensor, "tokens d_model"]
+
+    def __init__(self, side: int, before: int, d_model: int):
+        super().__init__()
+        table = F.pad(sinusoidal_2d(side, d_model), (0, 0, before, 0))
+        self.register_buffer("table", table, persistent=False)
+
+    def forward(self, x: Float[Tensor, "batch tokens d_model"]) -> Float[Tensor, "batch tokens d_model"]:
+        return x + self.table
+
+
+def resize_positions(
+    table: Float[Tensor, "tokens d_model"], side: int, before: int
+) -> Float[Tensor, "new_tokens d_model"]:
+    """Interpolate position embeddings bicubically to side × side patches; the first `before` rows stay.
+
+    Source: Dosovitskiy et al. 2021, section 3.2.
+    """
+    first, square = table[:before], table[before:]
+    old = round(len(square) ** 0.5)
+    if old == side:
+        return table
+    picture = square.t().unflatten(1, (old, old))[None]  # (1, d_model, old, old)
+    new = F.interpolate(picture, size=(side, side), mode="bicubic", align_corners=False)
+    return torch.cat([first, new[0].flatten(1).t()])

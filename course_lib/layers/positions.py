@@ -1,0 +1,116 @@
+"""Position encodings: sinusoidal, learned, rotary (RoPE), none."""
+
+from typing import TypeAlias
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+Start: TypeAlias = int | Int[Tensor, ""]  # a tensor if compiled code must not depend on it
+
+
+def sinusoidal(tokens: int, d_model: int, base: float = 10000.0) -> Float[Tensor, "tokens d_model"]:
+    """Sinusoidal position encodings, with wavelengths from 2π to almost 2π·base.
+
+    Feature 2i is sin(position / base^(2i/d_model)), feature 2i+1 the cosine of the same angle.
+    Raises ValueError if `d_model` is odd.
+    Source: Vaswani et al. 2017, section 3.5.
+    """
+    if d_model % 2:
+        raise ValueError(f"d_model={d_model} is odd: sines and cosines come in pairs")
+    exponents = torch.arange(0, d_model, 2, dtype=torch.float64) / d_model
+    angles = torch.arange(tokens, dtype=torch.float64)[:, None] / base**exponents  # (tokens, pairs)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).float()
+
+
+class SinusoidalPositions(nn.Module):
+    """Adds sinusoidal position encodings.
+
+    max_tokens: length of the longest sequence.
+    """
+
+    table: Float[Tensor, "max_tokens d_model"]
+
+    def __init__(self, max_tokens: int, d_model: int):
+        super().__init__()
+        self.register_buffer("table", sinusoidal(max_tokens, d_model), persistent=False)
+
+    def forward(
+        self, x: Float[Tensor, "batch tokens d_model"], start: Start = 0
+    ) -> Float[Tensor, "batch tokens d_model"]:
+        """Add the encodings of positions start, start + 1, …; ValueError beyond max_tokens."""
+        return x + rows(self.table, start, x.shape[1])
+
+
+class LearnedPositions(nn.Module):
+    """Adds learned position embeddings.
+
+    max_tokens: length of the longest sequence.
+    """
+
+    def __init__(self, max_tokens: int, d_model: int):
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(max_tokens, d_model) * 0.02)
+
+    def forward(
+        self, x: Float[Tensor, "batch tokens d_model"], start: Start = 0
+    ) -> Float[Tensor, "batch tokens d_model"]:
+        """Add the embeddings of positions start, start + 1, …; ValueError beyond max_tokens."""
+        return x + rows(self.table, start, x.shape[1])
+
+
+class RotaryPositions(nn.Module):
+    """Rotary position embeddings (RoPE): rotates queries and keys by angles that grow with the position.
+
+    The score of a query and a key then depends on their distance, not on their absolute positions.
+    max_tokens: length of the longest sequence. base: as in `sinusoidal` (`rope_theta` in `transformers`).
+    Raises ValueError if `d_head` is odd.
+    Source: Su et al. 2021, section 3.2.2.
+    """
+
+    table: Float[Tensor, "max_tokens d_head"]
+
+    def __init__(self, max_tokens: int, d_head: int, base: float | int = 10000.0):
+        super().__init__()
+        if d_head % 2:
+            raise ValueError(f"d_head={d_head} is odd: features are rotated in pairs")
+        self.register_buffer("table", sinusoidal(max_tokens, d_head, float(base)), persistent=False)
+
+    def forward(
+        self, x: Float[Tensor, "*batch tokens d_head"], start: Start = 0
+    ) -> Float[Tensor, "*batch tokens d_head"]:
+        """Rotate by the positions start, start + 1, …; ValueError beyond max_tokens."""
+        return rotate(x, rows(self.table, start, x.shape[-2]))
+
+
+def rotate(
+    x: Float[Tensor, "*batch tokens d_head"], table: Float[Tensor, "tokens d_head"]
+) -> Float[Tensor, "*batch tokens d_head"]:
+    """Rotate features 2i and 2i+1, as a point in the plane, by the angle whose sine and cosine `table` holds.
+
+    table: rows of `sinusoidal`. Rotation keeps lengths; position 0 is not rotated.
+    Source: Su et al. 2021, equations (13) and (15).
+    """
+    a, b = x[..., 0::2], x[..., 1::2]
+    sin, cos = table[..., 0::2], table[..., 1::2]
+    return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2).to(x.dtype)
+
+
+class NoPositions(nn.Identity):
+    """No position encoding. Takes the arguments of the others and ignores them."""
+
+    def forward(
+        self, x: Float[Tensor, "batch tokens d_model"], start: Start = 0
+    ) -> Float[Tensor, "batch tokens d_model"]:
+        return x
+
+
+def rows(
+    table: Float[Tensor, "max_tokens d_model"], start: Start, tokens: int
+) -> Float[Tensor, "tokens d_model"]:
+    """Rows start, start + 1, … of a table; the end is not checked if `start` is a tensor."""
+    if isinstance(start, Tensor):
+        return table[start + torch.arange(tokens, device=table.device)]
+    if start + tokens > len(table):
+        raise ValueError(f"{start} + {tokens} tokens exceed max_tokens={len(table)}")
+    return table[start : start + tokens]

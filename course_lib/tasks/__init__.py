@@ -1,0 +1,37 @@
+"""Tasks: for each, the data in batches, the loss, the evaluation, and model files."""
+
+from course_lib.utils.lazy import lazy_exports
+
+_EXPORTS = {
+    "augmentation": ["CutMix", "Mixup", "RandAugment", "RandomCrop", "RandomFlip"],
+    "diffusion": ["Diffusion", "DiffusionLoss", "noise_loss", "reverse_process"],
+    "image_classification": [
+        "ImageBatches",
+        "ImageClassificationLoss",
+        "confusion_matrix",
+        "load_classifier",
+        "save_classifier",
+    ],
+    "language_modeling": [
+        "LanguageModelLoss",
+        "TextBatches",
+        "bits_per_character",
+        "continue_text",
+        "load_language_model",
+        "mean_loss",
+        "perplexity",
+        "save_language_model",
+    ],
+    "prefix_lm": ["PrefixLMBatches", "PrefixLMLoss", "translate_with_lm"],
+    "pretraining": ["PretrainingBatches", "add_noise", "mask_tokens"],
+    "text_classification": ["LabelledBatches", "TextClassificationLoss", "TextClassifier"],
+    "translation": [
+        "TranslationBatches",
+        "TranslationDataset",
+        "TranslationLoss",
+        "load_translator",
+        "save_translator",
+        "translate",
+    ],
+}
+__getattr__, __dir__, __all__ = lazy_exports(__name__, _EXPORTS)

@@ -1,0 +1,68 @@
+"""Error analysis: sorts wrong translations by kind of error, with a few rules on their words."""
+
+import os
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+
+STEM = 3  # words that share their first 3 letters count as forms of one word
+KINDS = (
+    "a word not in the training set",
+    "the order of the words",
+    "words missing",
+    "words too many",
+    "an ending: agreement, tense, person",
+    "another word",
+)
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of a sentence in lower case, without punctuation."""
+    return re.findall(r"\w+", text.lower())
+
+
+def error_kind(candidate: Sequence[str], reference: Sequence[str], known: Container[str]) -> str:
+    """The kind of error in a translation: the first of `KINDS` that applies.
+
+    known: the words of the training set. Raises ValueError if candidate and reference are equal.
+    """
+    if candidate == reference:
+        raise ValueError(f"no error: both are {' '.join(reference)!r}")
+    if any(word not in known for word in candidate):
+        return KINDS[0]
+    if sorted(candidate) == sorted(reference):
+        return KINDS[1]
+    if len(candidate) != len(reference):
+        return KINDS[2] if len(candidate) < len(reference) else KINDS[3]
+    differing = ((a, b) for a, b in zip(candidate, reference, strict=True) if a != b)
+    same_stems = all(len(os.path.commonprefix([a, b])) >= STEM for a, b in differing)
+    return KINDS[4] if same_stems else KINDS[5]
+
+
+def sort_errors(
+    candidates: Sequence[str], references: Sequence[str], known: Container[str]
+) -> dict[str, list[int]]:
+    """Group the wrong sentences by kind of error: their indices for each kind, most frequent kind first."""
+    found: dict[str, list[int]] = {}
+    for i, pair in enumerate(zip(candidates, references, strict=True)):
+        candidate, reference = map(plain_words, pair)
+        if candidate != reference:
+            found.setdefault(error_kind(candidate, reference, known), []).append(i)
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+
+def wrong_by_group(
+    values: Iterable[int], wrong: Container[int], groups: Iterable[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Count the wrong sentences and all sentences in each group.
+
+    values: one value per sentence, such as its length. wrong: indices of the wrong sentences.
+    groups: the smallest and the largest value in each group.
+    """
+    numbered = list(enumerate(values))
+    chosen = [[i for i, value in numbered if least <= value <= most] for least, most in groups]
+    return [(sum(i in wrong for i in group), len(group)) for group in chosen]
+
+
+def rarest_word(text: str, times_seen: Mapping[str, int]) -> int:
+    """How often the rarest word of a sentence occurs in the training set."""
+    return min((times_seen.get(word, 0) for word in plain_words(text)), default=0)

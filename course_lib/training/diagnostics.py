@@ -1,0 +1,74 @@
+"""Diagnostics: detect a training run that diverges or collapses."""
+
+import math
+from collections.abc import Sequence
+from itertools import zip_longest
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from course_lib.training.config import TrainConfig
+
+SMALLEST_SCALE = 2.0**-10  # of fp16 losses; it starts at 2^16 and is halved at each overflow
+BLOWN_UP = 4.0  # times the first losses: a run that still learns does not stay above it
+SEEN, JUDGED = 20, 100  # number of consecutive high losses that mean divergence, and collapse
+
+
+class Diverged(RuntimeError):
+    """A training run has diverged; the message says what was seen, at which step, and what to try."""
+
+    def __init__(self, seen: str, config: TrainConfig, precision: str):
+        settings = f"lr={config.lr:g}, warmup={config.warmup}, precision={precision}"
+        other = "" if precision == "fp32" else ', or precision="fp32"'
+        super().__init__(f"{seen} ({settings}): try a lower lr, a longer warm-up{other}")
+
+
+def not_finite(step: int, losses: Sequence[float], norms: Sequence[float] = ()) -> str:
+    """Describe the first loss or gradient norm that is not finite; "" if all are finite.
+
+    step: of the last loss and norm.
+    """
+    for i, pair in enumerate(zip_longest(losses, norms, fillvalue=0.0)):
+        for what, value in zip(("loss", "gradient"), pair, strict=True):
+            if not math.isfinite(value):
+                return f"the {what} became {value} at step {step - len(losses) + i + 1}"
+    return ""
+
+
+def blown_up(losses: Sequence[float]) -> str:
+    """Describe a loss that blew up: the last 20 all exceed 4 times the highest of the first 20; else ""."""
+    first, last = losses[:SEEN], losses[-SEEN:]
+    if len(losses) < 2 * SEEN or min(last) <= BLOWN_UP * max(first):
+        return ""
+    return f"the loss blew up from {first[0]:.3g} to {last[-1]:.3g} at step {len(losses)}"
+
+
+def overflowing(step: int, scale: float) -> str:
+    """Describe gradients that overflow fp16 in every step, which makes the loss scale tiny; else "".
+
+    A few overflows are normal: such a step is skipped, and the scale of the loss is halved.
+    """
+    return f"all gradients overflow, now at step {step}" if scale < SMALLEST_SCALE else ""
+
+
+def collapsed(losses: Sequence[float], unigram: float) -> str:
+    """Describe a collapse: the mean of the last 100 losses is at the unigram level, within 2 %; else ""."""
+    last = losses[-JUDGED:]
+    mean = sum(last) / max(1, len(last))
+    if len(last) < JUDGED or mean < 0.98 * unigram:
+        return ""
+    return (
+        f"collapse: the loss is stuck at {mean:.2f}, and a model that knows only the token frequencies "
+        f"has {unigram:.2f}"
+    )
+
+
+def unigram_loss(ids: Sequence[int] | Int[Tensor, " n"], vocab: int, label_smoothing: float = 0.0) -> float:
+    """Unigram loss, in nats: of a model that knows only the frequencies of the target tokens `ids`.
+
+    It is the entropy of the frequencies after label smoothing, the lowest possible loss without context.
+    """
+    counts = torch.bincount(torch.as_tensor(ids).flatten(), minlength=vocab).double()
+    smoothed = (1 - label_smoothing) * counts / counts.sum() + label_smoothing / vocab
+    return -torch.special.xlogy(smoothed, smoothed).sum().item()

@@ -1,0 +1,1 @@
+"""Utilities: atomic files, lazy imports, devices, facts about the machine."""

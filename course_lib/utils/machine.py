@@ -1,0 +1,44 @@
+"""Facts about the machine, to store with a measurement."""
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+
+
+def describe(device: str) -> dict[str, str | int]:
+    """Processor, cores, threads, versions, and the GPU if it is the device."""
+    facts = {
+        "processor": processor(),
+        "cores": os.cpu_count() or 1,
+        "threads": torch.get_num_threads(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+    if device.startswith("cuda"):
+        facts |= {"gpu": torch.cuda.get_device_name(device), "cuda": torch.version.cuda or "unknown"}
+    return facts
+
+
+def processor() -> str:
+    """The name of the processor."""
+    if sys.platform == "linux":
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        found = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", text, re.MULTILINE)
+        return found[1].strip() if found else platform.machine()
+    if sys.platform == "darwin":
+        command = ["sysctl", "-n", "machdep.cpu.brand_string"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.stdout.strip() or platform.machine()
+    return platform.processor() or platform.machine()
+
+
+def file_name(facts: dict[str, str | int]) -> str:
+    """A file name for this kind of machine, such as amd-epyc-2-cores.json or nvidia-h200.json."""
+    name = facts.get("gpu") or f"{facts['processor']} {facts['cores']} cores"
+    return re.sub(r"[^a-z0-9]+", "-", str(name).lower()).strip("-") + ".json"

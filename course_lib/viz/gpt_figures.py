@@ -1,0 +1,101 @@
+"""Figures of chapter 7: the questions in one window, a GPT from bottom to top, losses against a baseline."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from course_lib.viz.attention_diagrams import LINE, arrow, box, canvas
+from course_lib.viz.figures import show
+from course_lib.viz.style import PALETTE, style_context
+
+READ, PREDICTED, TRUNK = PALETTE[0], PALETTE[1], PALETTE[2]
+GPT_IN_WORDS = """Diagram of a GPT, from bottom to top. Ids, then the embedding matrix with the positions
+added, then several encoder blocks under a causal mask, a final LayerNorm, and the embedding matrix again,
+which gives one logit per token of the vocabulary. A dashed line joins the two uses of the embedding matrix:
+they share the same weights (weight tying)."""
+
+
+@style_context()
+def diagram_next_token(tokens: Sequence[str] = ("The", "cat", "sleeps", ".", "She")) -> None:
+    """Show one window of a text as several questions: from each prefix, predict the next token."""
+    questions = len(tokens) - 1
+    figure, axes = canvas(62, 6 * questions + 6)
+    for row in range(questions):
+        y = 6 * (questions - row) - 2
+        for column, token in enumerate(tokens[: row + 1]):
+            box(axes, (17 + 9 * column, y), token, 8, READ)
+        axes.text(0.5, y, f"position {row}", ha="left", va="center")
+        x = 17 + 9 * (row + 1)
+        arrow(axes, (x - 5, y), (x - 3, y))
+        box(axes, (x + 1.2, y), tokens[row + 1], 8, PREDICTED)
+    axes.text(13, 6 * questions + 3, "reads", ha="left", va="center", weight="bold")
+    axes.text(22.5, 6 * questions + 3, "must predict", ha="left", va="center", weight="bold")
+    prefixes = "; ".join(f"{' '.join(tokens[: t + 1])} → {tokens[t + 1]}" for t in range(questions))
+    show(
+        figure,
+        alt=f"One window of {len(tokens)} tokens is {questions} questions, one per row. Each reads tokens up "
+        f"to its position and must predict the next one: {prefixes}.",
+    )
+
+
+def diagram_gpt() -> None:
+    """Show a GPT: embedding and positions, blocks under a causal mask, LayerNorm, the embedding again."""
+    show(gpt_figure(), alt=GPT_IN_WORDS)
+
+
+@style_context()
+def gpt_figure() -> Figure:
+    """Draw the diagram of `diagram_gpt`."""
+    figure, axes = canvas(62, 50)
+    rows = (
+        (3, "ids", "(batch, tokens)", LINE),
+        (11, "embedding[ids] + positions", "(batch, tokens, d_model)", READ),
+        (21, "encoder block, causal mask", "", TRUNK),
+        (30, "encoder block, causal mask", "(batch, tokens, d_model)", TRUNK),
+        (38, "LayerNorm", "", LINE),
+        (46, "× embeddingᵀ = logits", "(batch, tokens, vocab)", READ),
+    )
+    for y, text, shape, color in rows:
+        box(axes, (20, y), text, 27, color)
+        axes.text(36, y, shape, ha="left", va="center")
+    for (below, *_), (above, *_) in zip(rows, rows[1:], strict=False):
+        arrow(axes, (20, below + 2), (20, above - 2))
+    axes.text(21.5, 25.5, "⋮", ha="left", va="center")
+    axes.plot((6.5, 2.5, 2.5, 6.5), (11, 11, 46, 46), "--", color=READ, linewidth=1.4)
+    axes.text(1.2, 28.5, "same matrix", rotation=90, ha="center", va="center")
+    return figure
+
+
+@style_context()
+def plot_against_baseline(
+    steps: Sequence[int], losses: Sequence[float], baselines: Mapping[str, float], *, alt: str
+) -> None:
+    """Show the held-out loss over the training steps, with a horizontal line for each baseline."""
+    figure, axes = plt.subplots(figsize=(5.6, 3))
+    axes.plot(steps, losses, "o-", label="GPT")
+    axes.set(xlabel="step", ylabel="loss (nats per token)", xlim=(0, 1.3 * max(steps)))
+    _lines(axes, baselines, 1.29 * max(steps))
+    axes.legend(loc="upper right")
+    show(figure, alt=alt)
+
+
+@style_context()
+def plot_by_context(losses: Float[Tensor, " tokens"], baselines: Mapping[str, float], *, alt: str) -> None:
+    """Show the loss over the number of tokens that the model has read, with a line for each baseline."""
+    figure, axes = plt.subplots(figsize=(5.6, 3))
+    axes.plot(range(1, len(losses) + 1), losses.tolist(), "o-", markersize=3.5, label="GPT")
+    axes.set(xlabel="tokens of context", ylabel="loss (nats per token)", xlim=(0, len(losses) + 1))
+    _lines(axes, baselines, len(losses))
+    axes.legend(loc="upper right")
+    show(figure, alt=alt)
+
+
+def _lines(axes: Axes, levels: Mapping[str, float], right: float | int) -> None:
+    """Horizontal lines, each named at its right end."""
+    for (name, level), style in zip(levels.items(), ("--", ":", "-."), strict=False):
+        axes.axhline(level, color="0.35", linestyle=style, linewidth=1.3)
+        axes.annotate(name, (right, level), (0, 3), textcoords="offset points", ha="right")

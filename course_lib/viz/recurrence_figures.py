@@ -1,0 +1,175 @@
+"""Figures of chapter 0: recurrence, paths between tokens, fading gradients, and a query that learns."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import torch
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from course_lib.viz.figures import show
+from course_lib.viz.style import PALETTE, style_context
+
+GRAY = "0.45"
+COLORS = {"red": PALETTE[3], "green": PALETTE[2], "blue": PALETTE[0]}
+MARKERS = "s^D"
+Point = tuple[int | float, int | float]
+
+
+def _canvas(width: float, height: float, columns: int = 1) -> tuple[Figure, list[Axes]]:
+    """Empty axes without a frame, one unit per tenth of an inch."""
+    figure, panels = plt.subplots(1, columns, figsize=(width, height), squeeze=False)
+    for axes in panels[0]:
+        axes.set(xlim=(0, 10 * width / columns), ylim=(0, 10 * height))
+        axes.set_axis_off()
+    return figure, list(panels[0])
+
+
+def _box(axes: Axes, center: Point, text: str, strong: bool = False) -> None:
+    style = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": PALETTE[1] if strong else GRAY}
+    axes.text(*center, text, ha="center", va="center", bbox={**style, "linewidth": 2 if strong else 1.2})
+
+
+def _arrow(axes: Axes, start: Point, end: Point, strong: bool = False, curve: float = 0.0) -> None:
+    look = {"arrowstyle": "-|>", "color": PALETTE[1] if strong else GRAY, "linewidth": 2.2 if strong else 1.2}
+    look |= {"shrinkA": 12, "shrinkB": 12, "connectionstyle": f"arc3,rad={curve}"}
+    axes.annotate("", end, start, arrowprops=look)
+
+
+@style_context()
+def diagram_recurrence() -> None:
+    """Show a recurrent network unrolled over four inputs, with the path from the first input marked."""
+    figure, (axes,) = _canvas(6.4, 2.0)
+    for i in range(1, 5):
+        x = 16 * i - 8
+        _arrow(axes, (x, 4), (x, 14), strong=i == 1)
+        _box(axes, (x, 4), f"$x_{i}$", strong=i == 1)
+        if i < 4:
+            _arrow(axes, (x, 14), (x + 16, 14), strong=True)
+        _box(axes, (x, 14), f"$h_{i}$", strong=i == 4)
+    show(
+        figure,
+        alt="A recurrent network, unrolled: each state h depends on the input x below it and on the state "
+        "before it. The path from the first input to the last state, in orange, passes through all states.",
+    )
+
+
+@style_context()
+def diagram_paths() -> None:
+    """Show the path from the first of five tokens to the last: recurrent, convolution, self-attention."""
+    figure, panels = _canvas(8.4, 2.7, columns=3)
+    titles = ("recurrent: 4 steps", "convolution, k = 3: 2 layers", "self-attention: 1 layer")
+    for axes, title, draw in zip(panels, titles, (_recurrent, _convolution, _attention), strict=True):
+        axes.set_title(title)
+        draw(axes)
+    show(
+        figure,
+        alt="The path from the first of five tokens to the last, in orange. Recurrent: along the states, "
+        "four steps. Convolution with windows of three tokens: two layers. Self-attention: one direct line.",
+    )
+
+
+def _row(axes: Axes, y: int | float, strong: Sequence[int]) -> None:
+    for i in range(5):
+        axes.plot(*_spot(i, y), "o", markersize=13, markerfacecolor="white", zorder=3,
+                  markeredgecolor=PALETTE[1] if i in strong else GRAY)  # fmt: skip
+
+
+def _spot(i: int, y: int | float) -> Point:
+    return 4 + 5 * i, y
+
+
+def _recurrent(axes: Axes) -> None:
+    for i in range(5):
+        _arrow(axes, _spot(i, 5), _spot(i, 14), strong=i == 0)
+        if i < 4:
+            _arrow(axes, _spot(i, 14), _spot(i + 1, 14), strong=True)
+    _row(axes, 5, strong=[0])
+    _row(axes, 14, strong=range(5))
+
+
+def _convolution(axes: Axes) -> None:
+    for layer, y in enumerate((3, 12)):
+        for i in range(5):
+            for j in range(max(i - 2, 0), i + 1):
+                _arrow(axes, _spot(j, y), _spot(i, y + 9), strong=(layer, j, i) in {(0, 0, 2), (1, 2, 4)})
+    for y, strong in ((3, 0), (12, 2), (21, 4)):
+        _row(axes, y, [strong])
+
+
+def _attention(axes: Axes) -> None:
+    for i in range(5):
+        for j in range(5):
+            _arrow(axes, _spot(j, 5), _spot(i, 18), strong=(j, i) == (0, 4))
+    _row(axes, 5, strong=[0])
+    _row(axes, 18, strong=[4])
+
+
+@style_context()
+def plot_reach(reached: Mapping[str, Float[Tensor, " steps"]]) -> None:
+    """Show the gradient that reaches each input, relative to the newest one, on a logarithmic axis."""
+    figure, axes = plt.subplots(figsize=(6, 3.6))
+    for (name, ratio), style in zip(reached.items(), ("-", "--", "-."), strict=False):
+        axes.plot(ratio, style, label=name)
+    axes.set(yscale="log", ylim=(1e-12, 1e3), xlabel="steps back", ylabel="gradient, relative to the newest")
+    axes.legend(loc="upper right", ncols=3)
+    show(
+        figure,
+        alt="Gradient over the steps back, on a logarithmic axis. The GRU falls along a straight line, below "
+        "1e-9 at 50 steps. The GRU biased to keep falls slowly. Attention is flat after the first step.",
+    )
+
+
+@style_context()
+def plot_query_path(
+    keys: Float[Tensor, "keys 2"], path: Float[Tensor, "steps 2"], names: Sequence[str]
+) -> None:
+    """Show keys in the plane, and the path of a query from its start to its end."""
+    figure, axes = plt.subplots(figsize=(5.2, 3.6))
+    for (x, y), name, marker in zip(keys.tolist(), names, MARKERS, strict=True):
+        axes.plot(x, y, marker, color=COLORS[name], markersize=11)
+        below = {"xytext": (0, -18), "ha": "center"} if y < 0.5 else {"xytext": (-12, 0), "ha": "right"}
+        axes.annotate(f"key of {name}", (x, y), textcoords="offset points", va="center", **below)
+    axes.plot(*path.T, ".-", color="black", linewidth=1, markersize=5)
+    for place, word in ((path[0], "start"), (path[-1], f"after {len(path)} steps")):
+        axes.annotate(word, place.tolist(), (8, 4), textcoords="offset points")
+    axes.set(
+        xlim=(-1.35, 1.35), ylim=(-0.35, 1.7), aspect="equal", xlabel="first number", ylabel="second number"
+    )
+    show(
+        figure,
+        alt="Three keys in a plane: red on the right, green at the top, blue on the left. The query starts "
+        "near the red key and moves step by step up and past the green key.",
+    )
+
+
+@style_context()
+def plot_seeds(
+    x: Sequence[int | float],
+    runs: Mapping[str, Sequence[Sequence[float]]],
+    xlabel: str,
+    ylabel: str,
+    alt: str,
+    chance: float | None = None,
+) -> None:
+    """Show a fraction over a setting on a logarithmic axis: every seed as a dot, their mean as a line.
+
+    runs: for each method, one list per setting, with one fraction per seed.
+        A method may have fewer settings than x.
+    alt: what the picture shows, without the numbers of one run: they differ from machine to machine.
+    chance: the fraction that guessing gives, if it has a meaning.
+    """
+    figure, axes = plt.subplots(figsize=(5, 3))
+    for (name, fractions), marker in zip(runs.items(), "os^", strict=False):
+        places, values = x[: len(fractions)], torch.tensor(fractions)
+        (line,) = axes.plot(places, values.mean(dim=-1), f"{marker}-", markersize=2, label=name)
+        axes.plot(places, values, marker, color=line.get_color(), alpha=0.7, markersize=5)
+    if chance is not None:
+        axes.axhline(chance, color="0.5", linewidth=1)
+        axes.text(x[-1], chance - 0.03, "chance", ha="right", va="top")
+    axes.set(xscale="log", xlabel=xlabel, xticks=x, xticklabels=x, ylabel=ylabel, ylim=(-0.03, 1.05))
+    axes.minorticks_off()
+    axes.legend(loc="center right")
+    show(figure, alt=f"{ylabel.capitalize()} over the {xlabel}, one dot per seed. {alt}")

@@ -1,0 +1,222 @@
+"""Figures of chapter 7c: pretraining and fine-tuning, two training objectives, the gap, and scaling laws."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import NullFormatter, NullLocator
+
+from course_lib.viz.figures import show
+from course_lib.viz.style import PALETTE, style_context
+
+GRAY, LIGHT, CHOSEN = "0.45", "0.95", "#cfe5f5"
+MIDDLE = {"ha": "center", "va": "center"}
+STYLES = ("o-", "s--", "^-.", "D:")
+Number: TypeAlias = float | int
+Predicted: TypeAlias = Callable[[Number, Number], float]  # of parameters and tokens: a loss
+Measured: TypeAlias = Sequence[tuple[Number, Number, float]]  # parameters, tokens, loss
+
+
+def _box(axes: Axes, x: Number, text: str, width: Number, color: str = LIGHT) -> None:
+    axes.add_patch(Rectangle((x, 0.3), width, 1.4, facecolor=color, edgecolor=GRAY))
+    axes.text(x + width / 2, 1.0, text, **MIDDLE)
+
+
+@style_context()
+def diagram_pretraining() -> None:
+    """Show the two stages: pretraining on raw text, then fine-tuning the same weights on a few pairs."""
+    figure, axes = plt.subplots(figsize=(6.4, 1.5))
+    boxes = (("random\nweights", LIGHT), ("pretrained\nweights", CHOSEN), ("fine-tuned\nweights", CHOSEN))
+    for i, (text, color) in enumerate(boxes):
+        _box(axes, 4.3 * i, text, 2.0, color)
+    for i, (above, below) in enumerate(
+        (("pretraining", "much raw text"), ("fine-tuning", "few labeled pairs"))
+    ):
+        x = 4.3 * i + 2.1
+        axes.annotate("", (x + 2.1, 1.0), (x, 1.0), arrowprops={"arrowstyle": "-|>", "color": GRAY})
+        axes.text(x + 1.05, 1.35, above, **MIDDLE)
+        axes.text(x + 1.05, 0.55, below, **MIDDLE)
+    axes.set(xlim=(-0.1, 10.7), ylim=(0.1, 1.9))
+    axes.set_axis_off()
+    show(
+        figure,
+        alt="Random weights become pretrained weights by pretraining on much raw text; these become "
+        "fine-tuned weights by fine-tuning on few labeled pairs. The same weights go through both stages.",
+    )
+
+
+@style_context()
+def diagram_objectives() -> None:
+    """Show what each token sees and predicts: next-token prediction, and masked language modeling."""
+    words = ["the", "old", "cook", "sings"]
+    figure, panels = plt.subplots(1, 2, figsize=(6.4, 2.9))
+    kinds = (
+        ("GPT: next token", words, [*words[1:], "EOS"], lambda q, k: k <= q),
+        ("BERT: masked token", ["the", "old", "[MASK]", "sings"], ["", "", "cook", ""], lambda q, k: True),
+    )
+    for axes, (title, inputs, labels, sees) in zip(panels, kinds, strict=True):
+        for query, label in enumerate(labels):
+            for key in range(len(inputs)):
+                if sees(query, key) and label:
+                    axes.plot((key, query), (0.35, 1.65), color=PALETTE[0], linewidth=1.2)
+            if label:
+                axes.text(query, 1.9, label, bbox={"facecolor": CHOSEN, "edgecolor": GRAY}, **MIDDLE)
+            axes.text(query, 0.1, inputs[query], bbox={"facecolor": LIGHT, "edgecolor": GRAY}, **MIDDLE)
+        axes.set(title=title, xlim=(-0.6, len(words) - 0.4), ylim=(-0.3, 2.3))
+        axes.set_axis_off()
+    show(
+        figure,
+        alt="Left, GPT: each of four tokens sees itself and the tokens before it, and predicts the next one: "
+        "four labels. Right, BERT: the third token is masked; it sees all four tokens and predicts the "
+        "original one, cook: one label.",
+    )
+
+
+@style_context()
+def plot_gap(
+    steps: Sequence[int], curves: Mapping[str, tuple[Sequence[Sequence[float]], Sequence[Sequence[float]]]]
+) -> None:
+    """Show losses on the training pairs (dashed) and on held-out pairs, one thin line per seed.
+
+    curves: by name, the training losses and the held-out losses of each seed.
+    """
+    figure, panels = plt.subplots(1, len(curves), figsize=(6.4, 3.0), sharey=True)
+    said = []
+    for axes, (title, (trained, held_out)) in zip(panels, curves.items(), strict=True):
+        for rows, style, color, label in (
+            (held_out, "o-", PALETTE[0], "held-out"),
+            (trained, "s--", PALETTE[1], "training"),
+        ):
+            for i, row in enumerate(rows):
+                places = steps[: len(row)]
+                axes.plot(places, row, style, color=color, markersize=3, label=label if i == 0 else None)
+        ends = [sum(row[-1] for row in rows) / len(rows) for rows in (trained, held_out)]
+        said.append(f"{title}: from {ends[0]:.1f} on training pairs to {ends[1]:.1f} on held-out pairs")
+        axes.set(title=title, xlabel="step of fine-tuning", ylim=(0, None))
+    panels[0].set_ylabel("loss per target token")
+    panels[0].legend(loc="center right")
+    show(figure, alt="Losses along the fine-tuning, a line per seed. At the end, " + "; ".join(said) + ".")
+
+
+@style_context()
+def plot_pretraining_gain(scores: Mapping[str, Mapping[int, Sequence[float]]]) -> None:
+    """Show BLEU over the number of labeled pairs, one line per way to start; dots are single runs."""
+    figure, axes = plt.subplots(figsize=(5.8, 3.5))
+    for (name, rows), style, color in zip(scores.items(), STYLES, PALETTE, strict=False):
+        axes.plot(list(rows), [sum(row) / len(row) for row in rows.values()], style, color=color, label=name)
+        for size, row in rows.items():
+            axes.plot([size] * len(row), row, ".", color=color, markersize=4)
+    sizes = sorted({size for rows in scores.values() for size in rows})
+    axes.set(xscale="log", xlabel="labeled pairs", ylabel="BLEU on test pairs", ylim=(0, 100))
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.minorticks_off()
+    axes.legend(loc="upper left")
+    said = "; ".join(
+        f"{name}: " + ", ".join(f"{sum(row) / len(row):.0f} with {size:,}" for size, row in rows.items())
+        for name, rows in scores.items()
+    )
+    show(figure, alt=f"BLEU over the number of labeled pairs. {said}.")
+
+
+def _log_axes(axes: Axes, ticks: Sequence[float]) -> None:
+    """Logarithmic axes; the losses get the given ticks."""
+    axes.set(xscale="log", yscale="log")
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_yticks(ticks, [f"{tick:.1f}" for tick in ticks])
+
+
+def _ticks(losses: Sequence[float]) -> list[float]:
+    low, high = min(losses), max(losses)
+    step = 0.1 if high - low < 0.6 else 0.2 if high - low < 1.5 else 0.5
+    first = int(np.ceil(low / step))
+    return [step * i for i in range(first, int(high / step) + 1)]
+
+
+@style_context()
+def plot_power_law(
+    x: Sequence[Number], losses: Sequence[float], c: Number, alpha: Number, xlabel: str = "parameters"
+) -> None:
+    """Show measured losses over x on logarithmic axes, with the power law c · x^−alpha as a line."""
+    figure, axes = plt.subplots(figsize=(5.4, 3.0))
+    line = np.geomspace(min(x), max(x), 50)
+    axes.plot(line, c * line**-alpha, "--", color=PALETTE[1], label=f"fitted: loss ∝ x^−{alpha:.2f}")
+    axes.plot(x, losses, "o", color=PALETTE[0], label="measured")
+    _log_axes(axes, _ticks(losses))
+    axes.set(xlabel=xlabel, ylabel="held-out loss")
+    axes.legend(loc="upper right")
+    show(
+        figure,
+        alt=f"Held-out loss over {xlabel}, both axes logarithmic: {len(x)} points fall from "
+        f"{losses[0]:.1f} to {losses[-1]:.1f}, near a straight line.",
+    )
+
+
+@style_context()
+def plot_sweep(
+    measured: Measured,
+    law: Predicted,
+    predicted: tuple[Number, float, float, float] | None = None,
+    tested: tuple[Number, Number, float] | None = None,
+) -> None:
+    """Show the losses of a sweep over the tokens, one color per size, with the law's curves.
+
+    predicted: tokens of a larger run, its predicted loss, and the two ends of the interval. tested: the
+    larger run as measured.
+    """
+    figure, axes = plt.subplots(figsize=(6.4, 4.2))
+    sizes = sorted({n for n, _, _ in measured})
+    last = max([d for _, d, _ in measured] + [predicted[0] if predicted else 0])
+    line = np.geomspace(min(d for _, d, _ in measured), last, 60)
+    for size, color in zip(sizes, PALETTE, strict=False):
+        axes.plot(line, [law(size, d) for d in line], "-", color=color, linewidth=1.2)
+        rows = [(d, loss) for n, d, loss in measured if n == size]
+        axes.plot(*zip(*rows, strict=True), "o", color=color, markersize=4, label=f"{size:,.0f} parameters")
+    said = ""
+    if predicted:
+        tokens, loss, low, high = predicted
+        axes.vlines(tokens, low, high, color="black", linewidth=5, alpha=0.35)
+        axes.plot([tokens], [loss], "_", color="black", markersize=14, label="predicted, larger run")
+        said = f" The predicted loss of a larger run is {loss:.2f}, between {low:.2f} and {high:.2f}."
+    if tested:
+        axes.plot(
+            [tested[1]], [tested[2]], "*", color=PALETTE[3], markersize=11, label="measured, larger run"
+        )
+        said += f" It was measured at {tested[2]:.2f}."
+    losses = [loss for _, _, loss in measured] + ([predicted[2]] if predicted else [])
+    _log_axes(axes, _ticks(losses))
+    places = sorted({d for _, d, _ in measured} | ({predicted[0]} if predicted else set()))
+    axes.set_xticks(places, [f"{d / 1000:,.0f}k" for d in places])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set(xlabel="training tokens", ylabel="held-out loss")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    show(
+        figure,
+        alt=f"Held-out loss over training tokens, both axes logarithmic, for {len(sizes)} sizes. The loss "
+        f"falls with more tokens, and the curves of the fitted law pass near the points.{said}",
+    )
+
+
+@style_context()
+def plot_budgets(law: Predicted, budgets: Sequence[Number], sizes: Sequence[Number]) -> None:
+    """Show the predicted loss over the size for fixed compute budgets, with the best size of each."""
+    figure, axes = plt.subplots(figsize=(5.8, 3.3))
+    best = []
+    for flops, color in zip(budgets, PALETTE, strict=False):
+        losses = [law(n, flops / (6 * n)) for n in sizes]
+        lowest = min(range(len(sizes)), key=losses.__getitem__)
+        best.append(sizes[lowest])
+        axes.plot(sizes, losses, color=color, label=f"{flops:.0e} FLOPs")
+        axes.plot([sizes[lowest]], [losses[lowest]], "o", color=color)
+    axes.set(xscale="log", xlabel="parameters", ylabel="predicted loss")
+    axes.set_ylim(top=min(axes.get_ylim()[1], 2 * law(best[0], budgets[0] / (6 * best[0]))))
+    axes.legend(loc="upper center")
+    said = ", ".join(f"{n:.0e} for {flops:.0e}" for n, flops in zip(best, budgets, strict=True))
+    show(
+        figure,
+        alt="Predicted loss over the number of parameters, one curve per compute budget. Each falls and then "
+        f"rises; the more compute, the lower and the further right its lowest point: {said} FLOPs.",
+    )

@@ -1,0 +1,62 @@
+"""The look of the course's figures: one palette, one set of matplotlib settings, in two sizes.
+
+Importing this changes nothing. A notebook calls `use_style()` once, in its set-up cell; what the library
+draws by itself, such as the widgets, is drawn inside `style_context()` and looks the same without that call.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import matplotlib as mpl
+import seaborn
+from cycler import cycler
+
+PALETTE = seaborn.color_palette("colorblind").as_hex()
+PROJECTED_FONT_SIZE = 18  # in points; ordinary figures have 10
+
+
+def use_style(projector: bool = False) -> None:
+    """Set the course's matplotlib style for every figure made from now on.
+
+    projector: text of at least 16 pt and thicker lines, readable from the last row; otherwise at least 9 pt.
+    """
+    mpl.rcParams.update(_settings(projector))
+
+
+@contextmanager
+def style_context(projector: bool | None = None) -> Iterator[None]:
+    """Within the block or the decorated function the course's style is set; afterwards, what was set before.
+
+    projector: as in `use_style`; None keeps the size in force, so that `use_style(projector=True)` reaches
+    the library's own figures too.
+    """
+    settings = _settings(is_projected() if projector is None else projector)
+    if all(mpl.rcParams[name] == value for name, value in settings.items()):
+        yield  # nothing to set, and saving and restoring everything would take milliseconds of every redraw
+        return
+    with mpl.rc_context(settings):
+        yield
+
+
+def is_projected() -> bool:
+    """Whether the settings in force are those for the projector: matplotlib's own are the only record."""
+    return mpl.rcParams["font.size"] >= PROJECTED_FONT_SIZE
+
+
+@cache
+def _settings(projector: bool) -> Mapping[str, Any]:
+    large, small, line = (PROJECTED_FONT_SIZE, 16, 3.5) if projector else (10, 9, 1.8)
+    return mpl.RcParams({
+        **seaborn.plotting_context("notebook"), **seaborn.axes_style("whitegrid"),
+        **dict.fromkeys(("font.size", "axes.labelsize", "legend.title_fontsize"), large),
+        **dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), small),
+        **dict.fromkeys(("axes.titlesize", "figure.titlesize"), large + 1),
+        "axes.prop_cycle": cycler(color=seaborn.color_palette("colorblind")),
+        "lines.linewidth": line, "lines.markersize": 3 * line, "grid.linewidth": line / 3,
+        "grid.color": "0.9", "axes.edgecolor": "0.6", "axes.spines.top": False, "axes.spines.right": False,
+        "axes.axisbelow": True, "legend.frameon": False, "font.family": "DejaVu Sans",
+        "figure.figsize": (9, 6) if projector else (6, 3.6), "figure.facecolor": "white",
+        "figure.constrained_layout.use": True, "savefig.bbox": None,
+    })  # fmt: skip

@@ -1,0 +1,128 @@
+"""What a trained image classifier looks at: attention, positions and patch embedding as pictures."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from course_lib.layers.hooks import record_attention
+from course_lib.layers.patches import Patches
+from course_lib.models.vit import ViT
+from course_lib.training.evaluation import evaluating
+
+Maps = Float[Tensor, "layers batch heads tokens tokens"]
+
+
+@torch.no_grad()
+def attention_maps(model: ViT, images: Float[Tensor, "batch channels height width"]) -> Maps:
+    """The weights of every layer and head for these images; the model is left in the mode it was in.
+
+    They take layers · batch · heads · tokens² numbers: give a few hundred images at most at a time.
+    """
+    with evaluating(model), record_attention(model) as maps:
+        model.hidden_states(images)  # the last layer of all tokens: for logits the class token's is enough
+    return torch.stack([maps[f"blocks.{i}.attention"][0] for i in range(len(model.blocks))])
+
+
+def on_patches(weights: Float[Tensor, "*batch tokens"]) -> Float[Tensor, "*batch rows columns"]:
+    """One number for each token as a picture of one for each patch; those of a class token are left out."""
+    side = math.isqrt(weights.shape[-1])
+    return weights[..., weights.shape[-1] - side * side :].unflatten(-1, (side, side))
+
+
+def class_attention(maps: Maps) -> Float[Tensor, "layers batch heads rows columns"]:
+    """How much the class token looks at each patch; the rest, up to 1, it keeps for itself.
+
+    Raises ValueError where the tokens are the patches alone.
+    """
+    tokens = maps.shape[-1]
+    if math.isqrt(tokens) ** 2 == tokens:
+        raise ValueError(f"there is no class token: the tokens={tokens} are the patches of a square")
+    return on_patches(maps[..., 0, :])
+
+
+def rollout(maps: Maps) -> Float[Tensor, "batch tokens tokens"]:
+    """How much of each first token (column) arrives in each last one (row), if attention were all there is.
+
+    In each layer a token takes half from itself, through the residual, and half by the mean of the heads;
+    the layers are multiplied. Each row sums to 1. Source: Abnar & Zuidema 2020, section 3.
+    """
+    steps = 0.5 * maps.mean(dim=2) + 0.5 * torch.eye(maps.shape[-1]).to(maps)
+    arrived = steps[0]
+    for step in steps[1:]:
+        arrived = step @ arrived
+    return arrived
+
+
+def patch_distances(side: int) -> Float[Tensor, "patches patches"]:
+    """How far the middles of any two patches of a square are apart, in widths of a patch."""
+    places = torch.cartesian_prod(torch.arange(side), torch.arange(side)).float()
+    return (places[:, None] - places[None]).norm(dim=-1)
+
+
+def attention_distance(maps: Maps, patch_size: int = 1) -> Float[Tensor, "layers heads"]:
+    """How far away, in pixels, is what a patch looks at: the mean over its weights, patches and images.
+
+    The class token is left out, as a query and as a key; the other weights are scaled to sum to 1 again.
+    Source: Dosovitskiy et al. 2021, figure 7, right.
+    """
+    side = math.isqrt(maps.shape[-1])
+    before = maps.shape[-1] - side * side
+    weights = maps[..., before:, before:]
+    weights = weights / weights.sum(dim=-1, keepdim=True)
+    far = (weights * patch_size * patch_distances(side).to(maps)).sum(dim=-1)  # (layers batch heads patches)
+    return far.mean(dim=(1, 3))
+
+
+@torch.no_grad()
+def position_similarity(model: ViT) -> Float[Tensor, "rows columns rows columns"]:
+    """For each patch, a picture: the cosine of its position vector and that of every patch, −1 to 1.
+
+    Raises ValueError for a model without position vectors. Source: Dosovitskiy et al. 2021, figure 7, centre.
+    """
+    table = getattr(model.positions, "table", None)
+    if table is None:
+        raise ValueError(f"positions={model.config.positions!r}: there are no vectors to compare")
+    side = math.isqrt(len(table))
+    vectors = F.normalize(table[len(table) - side * side :], dim=-1)
+    return (vectors @ vectors.t()).reshape(side, side, side, side)
+
+
+@torch.no_grad()
+def patch_filters(model: ViT) -> Float[Tensor, "d_model channels height width"]:
+    """What each feature of a patch embedding multiplies the pixels with: the weights of its convolution.
+
+    Raises ValueError for a model whose tokens do not come of patches in one step.
+    """
+    if not isinstance(model.patches, Patches):
+        raise ValueError(
+            f"tokens from {type(model.patches).__name__}, and not from Patches, have no such filters"
+        )
+    return model.patches.convolution.weight.clone()
+
+
+def principal_filters(
+    filters: Float[Tensor, "filters channels height width"], most: int
+) -> Float[Tensor, "components channels height width"]:
+    """The `most` directions, each of length 1, in which the filters differ most from their mean.
+
+    A direction and its opposite are the same; of the two, the one whose largest number is positive.
+    Raises ValueError where there are fewer than `most`.
+    Source: Dosovitskiy et al. 2021, figure 7, left.
+    """
+    rows = filters.flatten(1)
+    if most > min(rows.shape):
+        raise ValueError(f"most={most} components asked for, and {tuple(rows.shape)} numbers have fewer")
+    directions = torch.linalg.svd(rows - rows.mean(dim=0), full_matrices=False).Vh[:most]
+    largest = directions.gather(1, directions.abs().argmax(dim=1, keepdim=True))
+    return (directions * largest.sign()).unflatten(1, filters.shape[1:])
+
+
+def as_pictures(
+    filters: Float[Tensor, "filters channels height width"],
+) -> Float[Tensor, "filters height width channels"]:
+    """Filters as colours from 0 to 1, channels last as `imshow` takes them; 0 becomes the grey of 0.5."""
+    largest = filters.abs().amax(dim=(1, 2, 3), keepdim=True).clamp(min=1e-12)
+    return (0.5 + 0.5 * filters / largest).permute(0, 2, 3, 1)

@@ -1,0 +1,475 @@
+"""The benchmarks: every row runs, all sides compute the same thing, and the statistics are right."""
+
+import argparse
+import json
+import time
+from dataclasses import replace
+
+import ipywidgets
+import pytest
+import torch
+from torch import nn
+
+from course_lib.benchmarks import (
+    d2l_rival,
+    decoding,
+    layer,
+    redraws,
+    report,
+    rivals,
+    rows,
+    training,
+    workload,
+)
+from course_lib.benchmarks.timing import Comparison, Plan, Ratio, Spread, measure
+from course_lib.benchmarks.workload import TINY
+from course_lib.cli import bench
+from course_lib.models.seq2seq import Seq2Seq
+from course_lib.tasks.translation import TranslationLoss
+from course_lib.text.tokenizers import BOS, EOS, PAD
+from course_lib.utils import machine
+
+SHORT = Plan(seconds=0.0, least=2, warm_up=1, tiny=True)
+BOTH = [pytest.param("torch", id="nn.Transformer"), pytest.param("d2l", id="d2l")]
+
+
+def pair_of(kind, dropout=0.0, norm=None):
+    """Our model and the rival, with the same weights; d2l knows only norm="post"."""
+    if kind == "d2l" and d2l_rival.absent():
+        pytest.skip(d2l_rival.absent())
+    torch.manual_seed(1)
+    norm = norm or ("post" if kind == "d2l" else "pre")
+    settings = training.config(TINY, dropout)
+    ours = Seq2Seq(type(settings)(**{**vars(settings), "norm": norm}))
+    with torch.no_grad():
+        for p in ours.parameters():  # no bias stays 0, no gain 1, so that none can be forgotten
+            p += 0.1 * torch.randn_like(p)
+    if kind == "d2l":
+        theirs = d2l_rival.D2LTransformer(*training.measures(TINY), dropout)
+        copy_to_d2l(ours, theirs.system)
+    else:
+        theirs = rivals.TorchTransformer(*training.measures(TINY), dropout, norm=norm)
+        copy_to_torch(ours, theirs)
+    return ours, theirs
+
+
+def copy(target: nn.Module, *sources: nn.Module):
+    """Weights and biases; of several sources one below the other."""
+    with torch.no_grad():
+        target.weight.copy_(torch.cat([s.weight for s in sources]))
+        target.bias.copy_(torch.cat([s.bias for s in sources]))
+
+
+def copy_to_torch(ours, theirs):
+    theirs.embedding.weight.data.copy_(ours.embedding.weight.data)
+    stacks = theirs.transformer.encoder, theirs.transformer.decoder
+    for stack, blocks, norm in zip(
+        stacks, (ours.encoder, ours.decoder), (ours.encoder_norm, ours.decoder_norm), strict=True
+    ):
+        if stack.norm is not None:
+            copy(stack.norm, norm)
+        for there, here in zip(stack.layers, blocks, strict=True):
+            names = ["self_attn", "multihead_attn"][: len(here.residuals) - 1]
+            for name, mha in zip(names, attentions(here), strict=True):
+                attention = getattr(there, name)
+                with torch.no_grad():
+                    attention.in_proj_weight.copy_(torch.cat([mha.w_q.weight, mha.w_kv.weight]))
+                    attention.in_proj_bias.copy_(torch.cat([mha.w_q.bias, mha.w_kv.bias]))
+                copy(attention.out_proj, mha.w_o)
+            copy(there.linear1, here.feed_forward.w_in)
+            copy(there.linear2, here.feed_forward.w_out)
+            for i, residual in enumerate(here.residuals, start=1):
+                copy(getattr(there, f"norm{i}"), residual.norm)
+
+
+def attentions(block):
+    return [block.attention, *([block.cross_attention] if len(block.residuals) == 3 else [])]
+
+
+def copy_to_d2l(ours, system):
+    system.encoder.embedding.weight.data.copy_(ours.embedding.weight.data)
+    for there, here in zip(
+        [*system.encoder.blks, *system.decoder.blks], [*ours.encoder, *ours.decoder], strict=True
+    ):
+        names = ["attention"] if len(here.residuals) == 2 else ["attention1", "attention2"]
+        for name, mha in zip(names, attentions(here), strict=True):
+            attention = getattr(there, name)
+            copy(attention.W_q, mha.w_q)
+            copy(attention.W_o, mha.w_o)
+            with torch.no_grad():
+                for side, part in ((attention.W_k, 0), (attention.W_v, 1)):
+                    side.weight.copy_(mha.w_kv.weight.chunk(2)[part])
+                    side.bias.copy_(mha.w_kv.bias.chunk(2)[part])
+        copy(there.ffn.dense1, here.feed_forward.w_in)
+        copy(there.ffn.dense2, here.feed_forward.w_out)
+        for i, residual in enumerate(here.residuals, start=1):
+            copy(getattr(there, f"addnorm{i}").ln, residual.norm)
+
+
+def some_batches():
+    return workload.batches(workload.sentences(3 * TINY.batch, TINY.vocab), TINY.batch, "cpu")
+
+
+def gradient(objective, batch):
+    objective.zero_grad()
+    loss, count = objective(*batch)
+    (loss / count).backward()
+    return loss, count, objective.model
+
+
+@pytest.mark.parametrize("kind, norm", [("torch", "pre"), ("torch", "post"), ("d2l", "post")])
+def test_loss_and_gradient_are_the_same_on_copied_weights(kind, norm):
+    ours, theirs = pair_of(kind, norm=norm)
+    for batch in some_batches():
+        assert (batch[0] == PAD).any() and (batch[1] == PAD).any()
+        mine = gradient(TranslationLoss(ours, 0.1).train(), batch)
+        other = gradient(rivals.PaddedLoss(theirs, 0.1).train(), batch)
+        assert torch.allclose(mine[0], other[0], rtol=1e-5)
+        assert mine[1] == other[1] == workload.real_positions(batch)
+        table = theirs.embedding if kind == "torch" else theirs.system.encoder.embedding
+        assert torch.allclose(ours.embedding.weight.grad, table.weight.grad, atol=1e-5)
+
+
+def count(model):
+    return sum(p.numel() for p in model.parameters())
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_both_sides_have_the_same_number_of_parameters(kind):
+    ours, theirs = pair_of(kind)
+    assert count(ours) == count(theirs)
+
+
+def test_what_is_compared_in_training_has_equal_size():
+    found = training.systems(TINY, 0.1)
+    last_norms = {training.D2L: 4 * TINY.d_model}  # post-norm stacks end without their own LayerNorm
+    for name, objective in found.items():
+        assert count(objective) + last_norms.get(name, 0) == count(found[training.OURS]), name
+
+
+def test_dropout_stands_where_ours_has_it():
+    torch.manual_seed(0)
+    model = rivals.TorchTransformer(*training.measures(TINY), 0.5, inner_dropout=False)
+    here = Seq2Seq(training.config(TINY, 0.5))
+    places = [m for m in model.modules() if isinstance(m, nn.Dropout)]
+    assert len(places) == sum(isinstance(m, nn.Dropout) for m in here.modules())
+    assert len(places) == 1 + TINY.layers * (2 + 3)  # the embeddings, and each residual
+    assert not any(m.dropout for m in model.modules() if isinstance(m, nn.MultiheadAttention))
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_all_ways_of_decoding_write_the_same(norm):
+    ours, theirs = pair_of("torch", norm=norm)
+    ours.eval(), theirs.eval()
+    source = some_batches()[0][0]
+    start = torch.full((len(source), 1), BOS)
+    written = torch.tensor(decoding.greedy_decode(ours.generator(source), start, None, 6))
+    assert torch.equal(written, rivals.greedy_recomputing(theirs, source, 6))
+    assert torch.equal(written, rivals.greedy_last_token(theirs, source, 6))
+    recomputed = (decoding.everything_recomputed, decoding.decoder_recomputed)
+    assert all(torch.equal(written, write(ours, source, 6)[:, 1:]) for write in recomputed)
+
+
+def test_d2l_writes_the_same_where_every_position_is_0():
+    ours, theirs = pair_of("d2l")
+    ours.eval(), theirs.eval()
+    ours.positions.table[:] = ours.positions.table[0]  # what d2l's cached decoding sees
+    encoder = theirs.system.encoder.pos_encoding
+    encoder.P[:] = encoder.P[:, :1]
+    source = some_batches()[0][0]
+    start = torch.full((len(source), 1), BOS)
+    written = torch.tensor(decoding.greedy_decode(ours.generator(source), start, None, 6))
+    assert torch.equal(written, d2l_rival.greedy(theirs, source, 6))
+
+
+def test_every_side_writes_exactly_so_many_tokens():
+    source = some_batches()[0][0]
+    for name, write in decoding.writers(TINY, "cpu", 7).items():
+        assert [len(ids) for ids in write(source)] == [7] * len(source), name
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_attention_kernels_agree(causal):
+    q, k, v = torch.randn(3, 2, 3, 5, 4)
+    first, second = (f(q, k, v) for f in layer.kernels(5, causal, "cpu").values())
+    assert torch.allclose(first, second, atol=1e-6)
+
+
+def test_attention_layers_agree_on_copied_weights():
+    found = layer.layers(12, 3, "cpu")
+    ours, theirs = found["ours"].attend, found["nn.MultiheadAttention"].attend
+    plain = found["four Linear and explicit"]
+    with torch.no_grad():
+        theirs.in_proj_bias.normal_()
+        ours.w_q.weight.copy_(theirs.in_proj_weight[:12])
+        ours.w_q.bias.copy_(theirs.in_proj_bias[:12])
+        ours.w_kv.weight.copy_(theirs.in_proj_weight[12:])
+        ours.w_kv.bias.copy_(theirs.in_proj_bias[12:])
+        for i, w in enumerate((plain.w_q, plain.w_k, plain.w_v)):
+            w.weight.copy_(theirs.in_proj_weight.chunk(3)[i])
+            w.bias.copy_(theirs.in_proj_bias.chunk(3)[i])
+    copy(ours.w_o, theirs.out_proj)
+    copy(plain.w_o, theirs.out_proj)
+    x = torch.randn(2, 5, 12)
+    results = [module(x) for module in found.values()]
+    assert all(torch.allclose(results[0], other, atol=1e-5) for other in results[1:])
+    assert len({count(module) for module in found.values()}) == 1
+
+
+def test_batches_hold_the_same_sentences_in_any_order():
+    pairs = workload.sentences(12, 50)
+    for bucketed in (True, False):
+        found = workload.batches(pairs, 4, "cpu", bucketed)
+        both = [zip(source.tolist(), target.tolist(), strict=True) for source, target in found]
+        seen = [([i for i in s if i != PAD], [i for i in t if i != PAD]) for batch in both for s, t in batch]
+        assert sorted(seen) == sorted(pairs)
+        assert sum(map(workload.real_positions, found)) == sum(len(t) - 1 for _, t in pairs)
+
+
+def test_sentences_are_as_long_as_those_of_the_real_set():
+    pairs = workload.sentences(20_000, 6000)
+    mean = [sum(map(len, side)) / len(side) for side in zip(*pairs, strict=True)]
+    assert mean[0] == pytest.approx(7.44 + 1, abs=0.1) and mean[1] == pytest.approx(7.65 + 2, abs=0.1)
+    ids = [i for s, _ in pairs for i in s[:-1]]
+    assert min(ids) >= workload.FIRST_ID and max(ids) < 6000
+    assert all(s[-1] == EOS and t[0] == BOS and t[-1] == EOS for s, t in pairs)
+    assert pairs == workload.sentences(20_000, 6000)
+
+
+def test_statistics():
+    spread = Spread.of([4.0, 1.0, 2.0, 3.0, 5.0])
+    assert (spread.median, spread.low, spread.high) == (3.0, 2.0, 4.0)
+    comparison = Comparison("row", "case", "units/s", "a", aim=2.0, against=("b", "c", "absent"))
+    comparison.seconds = {"a": [1.0, 1.0, 2.0], "b": [2.0, 4.0, 2.0], "c": [3.0, 3.0, 3.0]}
+    comparison.amounts = {"a": [6.0, 8.0, 8.0], "b": [6.0, 8.0, 8.0], "c": [6.0, 8.0, 8.0]}
+    assert comparison.rates("a") == [6.0, 8.0, 4.0]
+    assert comparison.speed("b") == Spread(3.0, 2.5, 3.5)
+    # medians 6 and 3; round by round 2, 4, 1
+    assert comparison.ratio("b") == Ratio(2.0, Spread(2.0, 1.5, 3.0))
+    assert comparison.against_best() == ("b", 2.0)
+    text = report.as_text(comparison)
+    assert "a is 2.00 times as fast (by rounds 2.00, 1.50–3.00)" in text
+    assert "aim: 2 times as fast as b, the best of the others; reached" in text
+
+
+def test_an_aim_that_is_missed_is_said():
+    comparison = Comparison("row", "case", "s", "a", aim=1.2, against=("b",))
+    comparison.seconds = {"a": [0.5, 0.5], "b": [0.5, 0.5]}
+    comparison.amounts = {"a": [1.0, 1.0], "b": [1.0, 1.0]}
+    text = report.as_text(comparison)
+    assert "500 (500–500)" in text and text.endswith("missed")
+
+
+def test_sides_take_turns():
+    order = []
+    sides = {name: lambda number, name=name: order.append((name, number)) or 1.0 for name in "abc"}
+    comparison = measure(Comparison("", "", "s", "a"), sides, Plan(seconds=0.0, least=2, warm_up=1))
+    warm_up, rounds = order[:3], order[3:]
+    assert warm_up == [("a", 0), ("b", 0), ("c", 0)]
+    assert rounds == [(name, number) for number in (0, 1) for name in "abc"]
+    assert comparison.rounds == 2 and all(len(x) == 2 for x in comparison.seconds.values())
+
+
+def test_measuring_stops_when_the_time_or_the_rounds_are_over():
+    sides = {"a": lambda number: 1.0}
+    plan = Plan(seconds=60.0, least=2, most=4, warm_up=0)
+    assert measure(Comparison("", "", "s", "a"), sides, plan).rounds == 4
+    with pytest.raises(ValueError, match="'b' is none of"):
+        measure(Comparison("", "", "s", "b"), sides, plan)
+
+
+@pytest.mark.parametrize("row", [name for name in rows.ROWS if name != "data"])
+def test_every_row_runs(row, device, monkeypatch):
+    monkeypatch.delenv("COURSE_DATA", raising=False)
+    told = []
+    plan = Plan(device, seconds=0.0, least=2, warm_up=1, tiny=True)
+    result = rows.run([row], plan, told.append)
+    assert result["rows"] and all(one["row"] == row for one in result["rows"])
+    for one in result["rows"]:
+        ratios = [ratio["rounds"] for ratio in one["times_as_fast"].values()]
+        for spread in [*one["sides"].values(), *ratios]:
+            assert 0 < spread["low"] <= spread["median"] <= spread["high"]
+    assert row in told[1]
+
+
+@pytest.mark.real_data
+def test_real_sentences_come_in_both_vocabularies():
+    sizes = replace(TINY, vocab=300, words=200)
+    found = training.two_vocabularies(sizes, 3)
+    assert [len(pairs) for pairs, _ in found.values()] == [3 * sizes.batch] * 2
+    assert [vocab for _, vocab in found.values()] == [sizes.vocab, sizes.words]
+    lengths = [sum(len(target) for _, target in pairs) for pairs, _ in found.values()]
+    assert lengths[0] > lengths[1]
+
+
+def test_what_cannot_be_measured_is_left_out_with_a_reason(monkeypatch):
+    monkeypatch.setattr(d2l_rival, "absent", lambda: "d2l not installed")
+    assert training.D2L not in training.systems(TINY, 0.1)
+    assert training.without_d2l() == ["d2l is left out: d2l not installed"]
+    for module in (training, decoding):
+        monkeypatch.setattr(module, "choose_precision", lambda *_: "fp32")
+    result = rows.run(["precision"], Plan(seconds=0.0, least=2, warm_up=0), lambda text: None)
+    assert result["rows"] == [] and "bf16" in result["left_out"]["precision"]
+
+
+def test_an_unknown_row_is_refused_before_anything_is_measured():
+    told = []
+    with pytest.raises(ValueError, match="no row trainig; there are training, "):
+        rows.run(["tokens", "trainig"], SHORT, told.append)
+    assert told == []
+
+
+def test_machine():
+    facts = machine.describe("cpu")
+    assert facts["torch"] == torch.__version__ and facts["threads"] == torch.get_num_threads()
+    assert facts["processor"]
+    assert machine.file_name({"processor": "AMD EPYC (TM)", "cores": 2}) == "amd-epyc-tm-2-cores.json"
+    assert machine.file_name({"processor": "x", "cores": 2, "gpu": "NVIDIA H200"}) == "nvidia-h200.json"
+
+
+def command(*arguments):
+    parser = argparse.ArgumentParser()
+    bench.add_arguments(parser)
+    return bench.run(parser.parse_args(arguments))
+
+
+def test_command_writes_the_file(tmp_path, monkeypatch, capsys):
+    def row(plan):
+        comparison = Comparison("row", "case", "s", "a")
+        yield measure(comparison, {"a": lambda number: 1.0}, Plan(seconds=0.0, least=2))
+
+    monkeypatch.setattr(rows, "ROWS", {"row": row})
+    path = tmp_path / "new" / "numbers.json"
+    assert command("row", "--device", "cpu", "--out", str(path)) == 0
+    written = json.loads(path.read_text(encoding="utf-8"))
+    assert written["machine"] == machine.describe("cpu") and written["rows"][0]["row"] == "row"
+    assert str(path) in capsys.readouterr().out
+    assert command("row", "--device", "cpu") == 0  # part of a run does not take the place of a whole one
+    assert "numbers are in" not in capsys.readouterr().out
+
+
+def test_stored_rows_are_renewed_one_by_one(tmp_path, monkeypatch):
+    def row(name):
+        def comparisons(plan):
+            yield measure(Comparison(name, "case", "s", "a"), {"a": lambda number: 1.0}, plan)
+
+        return comparisons
+
+    monkeypatch.setattr(rows, "ROWS", {"one": row("one"), "two": row("two")})
+    path = tmp_path / "numbers.json"
+    options = ("--device", "cpu", "--quick", "--out", str(path))
+    assert command("one", "two", *options) == 0
+    first = json.loads(path.read_text(encoding="utf-8"))
+    for one in first["rows"]:
+        one["measured"] = "2026-01-02"
+    path.write_text(json.dumps(first), encoding="utf-8")
+    assert command("one", "--store", *options) == 0
+    second = json.loads(path.read_text(encoding="utf-8"))
+    assert [one["row"] for one in second["rows"]] == ["one", "two"]
+    assert second["rows"][1] == first["rows"][1]
+    assert second["rows"][0]["measured"] != "2026-01-02"
+    first["machine"]["torch"] = "1.0"
+    with pytest.raises(ValueError, match=r"torch 1\.0 and "):
+        rows.renewed(first, second)
+
+
+def test_command_refuses_what_it_cannot_do(monkeypatch):
+    with pytest.raises(ValueError, match="no row nonsense"):
+        command("nonsense", "--device", "cpu")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    with pytest.raises(ValueError, match="cuda: this machine has cpu"):
+        command("training", "--device", "cuda")
+
+
+def stored_results(widgets):
+    for path in bench.RESULTS.glob("*.json"):
+        if path.name.startswith(redraws.GROUP) == widgets:
+            yield path.name, json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_stored_results_are_whole():
+    for name, stored in stored_results(widgets=False):
+        assert name == machine.file_name(stored["machine"])
+        assert {one["row"] for one in stored["rows"]} | set(stored["left_out"]) == set(rows.ROWS)
+
+
+def test_stored_redraws_reach_the_aim():
+    for name, stored in stored_results(widgets=True):
+        assert name == redraws.file_name(stored["machine"])
+        assert set(stored["widgets"]) <= set(redraws.makers())
+        assert stored["aim_ms"] == redraws.AIM
+        for widget, one in stored["widgets"].items():
+            assert one["median_ms"] <= redraws.aim(widget), widget
+
+
+def test_every_explorer_is_measured():
+    from course_lib import widgets
+
+    assert set(redraws.makers()) == {name for name in widgets.__all__ if name.endswith("_explorer")}
+
+
+@pytest.mark.parametrize("name", ["bmm_explorer", "mask_explorer", "subword_explorer", "patch_explorer"])
+def test_every_value_of_every_control_is_moved_to(name):
+    explorer = redraws.makers()[name]()
+    for control in explorer.controls.values():
+        seen, first = [], control.value
+        control.observe(lambda change, seen=seen: seen.append(change["new"]), names="value")
+        spent = redraws.through(control)
+        assert len(spent) == len(seen) and control.value == first
+        assert {*seen, first} >= set(redraws.values(control))
+
+
+def test_values_of_the_controls():
+    kinds = ipywidgets
+    assert redraws.values(kinds.IntSlider(min=2, max=6, step=2)) == [2, 4, 6]
+    assert redraws.values(kinds.FloatSlider(min=-0.5, max=1, step=0.25))[-2:] == [0.75, 1.0]
+    log = redraws.values(kinds.FloatLogSlider(base=10, min=-1, max=1, step=0.5))
+    assert log == pytest.approx([0.1, 10**-0.5, 1, 10**0.5, 10])
+    assert redraws.values(kinds.SelectionSlider(options=["a", ("bee", 2)])) == ["a", 2]
+    assert redraws.values(kinds.Checkbox()) == [False, True]
+    assert redraws.values(kinds.Text("a cat")) == ["a cat cat"]
+    with pytest.raises(ValueError, match="no values are known for a DatePicker"):
+        redraws.values(kinds.DatePicker())
+
+
+def slow_widget():
+    """A widget whose number takes 10 ms to draw, and whose sign takes none."""
+    number, sign = ipywidgets.IntSlider(min=0, max=4), ipywidgets.Checkbox()
+    number.observe(lambda change: time.sleep(0.01), names="value")
+    return argparse.Namespace(controls={"number": number, "sign": sign}, redraw=lambda: None)
+
+
+def test_redraws_are_timed_by_control():
+    numbers = redraws.as_json(redraws.measure(slow_widget, SHORT))
+    assert numbers["moves"] == 5 + 2 and numbers["controls"]["number"]["moves"] == 5
+    assert numbers["controls"]["number"]["median_ms"] >= 10 > numbers["controls"]["sign"]["median_ms"]
+    text = redraws.as_text("slow_widget", numbers)
+    assert (
+        "slow_widget  [ms; 7 moves]" in text and "slowest: number" in text and "60 or less; reached" in text
+    )
+    missed = redraws.as_json({"number": [10.0, 70.0, 80.0]})
+    assert missed["median_ms"] == 70.0 and missed["p95_ms"] == pytest.approx(79.0)
+    assert "missed" in redraws.as_text("slow_widget", missed)
+
+
+def test_command_measures_the_widgets_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(redraws, "makers", lambda: {"slow_widget": slow_widget})
+    monkeypatch.setattr(bench, "SECONDS", {False: 0.0, True: 0.0})
+    path = tmp_path / "widgets.json"
+    assert command("widgets", "--device", "cpu", "--out", str(path)) == 0
+    written = json.loads(path.read_text(encoding="utf-8"))
+    assert written["machine"] == machine.describe("cpu") and set(written["widgets"]) == {"slow_widget"}
+    assert "slow_widget  [ms; 7 moves]" in capsys.readouterr().out
+    assert redraws.file_name({"processor": "AMD EPYC", "cores": 2}) == "widgets-amd-epyc-2-cores.json"
+    with pytest.raises(ValueError, match="no row widgets; .* widgets by itself"):
+        command("widgets", "training", "--device", "cpu")
+
+
+def test_a_whole_run_of_the_widgets_has_a_file_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(redraws, "makers", lambda: {"slow_widget": slow_widget})
+    monkeypatch.setattr(bench, "SECONDS", {False: 0.0, True: 0.0})
+    written = []
+    monkeypatch.setattr(report, "write", lambda path, content: written.append(path))
+    assert command("widgets", "--quick") == 0 and not written
+    assert command("widgets") == 0
+    assert written == [bench.RESULTS / redraws.file_name(machine.describe("cpu"))]

@@ -1,0 +1,60 @@
+"""The site in Chromium, from the disk and without a network: pages, search, phones, the dark."""
+
+import pytest
+
+pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
+
+from helpers.browser.pages import page_of  # noqa: E402
+
+from course_lib.__main__ import main  # noqa: E402
+
+CHAPTER = "notebooks/01_softmax_and_scaling.html"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> str:
+    """The address of the site, built as for readers."""
+    folder = tmp_path_factory.mktemp("site") / "site"
+    assert main(["site", "--to", str(folder)]) == 0
+    return folder.as_uri()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("name", ["index.html", CHAPTER, "api/layers.html"])
+def test_a_page_fits_its_window_and_asks_the_web_for_nothing(browser, site, name, width):
+    with page_of(browser, width, 900, offline=True) as (page, trouble):
+        page.goto(f"{site}/{name}")
+        page.wait_for_timeout(500)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert trouble.foreign == []
+
+
+def test_formulas_pictures_and_folded_cells(browser, site):
+    with page_of(browser, offline=True) as (page, _):
+        page.goto(f"{site}/{CHAPTER}")
+        page.locator("mjx-container svg").first.wait_for()
+        assert page.locator("[data-mml-node=merror]").count() == 0
+        pictures = page.locator(".cell_output img")
+        assert pictures.count() >= 4
+        for picture in pictures.all():
+            assert len(picture.get_attribute("alt")) >= 40
+            assert picture.evaluate("picture => picture.naturalWidth") > 0
+        code = page.locator("pre", has_text="use_style()").first
+        assert not code.is_visible()
+        page.locator("details.hide summary", has_text="Set-up").click()
+        assert code.is_visible()
+
+
+def test_search_works_from_the_disk(browser, site):
+    with page_of(browser, offline=True) as (page, _):
+        page.goto(f"{site}/search.html?q=rotary")
+        page.locator("#search-results li a", has_text="Positional").first.wait_for()
+
+
+def test_it_can_be_dark(browser, site):
+    with page_of(browser, 1280, 900, offline=True, color_scheme="dark") as (page, _):
+        page.goto(f"{site}/{CHAPTER}")
+        red, green, blue = page.evaluate(
+            "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
+        )
+        assert max(red, green, blue) < 60

@@ -1,0 +1,52 @@
+"""Slides in Chromium without a network: none overflows, code is large enough, formulas are drawn."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
+
+from helpers.browser.pages import page_of  # noqa: E402
+
+from course_lib.__main__ import main  # noqa: E402
+from course_lib.cli.environment import ROOT  # noqa: E402
+from course_lib.cli.slide_types import HEIGHT, MOST, WIDTH  # noqa: E402
+
+SHORT = ROOT / "notebooks" / "01_softmax_and_scaling.ipynb"
+SIZES = """() => {
+  document.body.classList.add("measured");
+  const slides = [...document.querySelectorAll(".slides section section")].map(slide => ({
+    text: slide.innerText.slice(0, 60), height: slide.scrollHeight, width: slide.scrollWidth,
+    code: Math.min(99, ...[...slide.querySelectorAll("pre")].map(
+      code => parseFloat(getComputedStyle(code).fontSize))),
+  }));
+  document.body.classList.remove("measured");
+  return slides;
+}"""
+
+
+@pytest.fixture(scope="module")
+def page(browser, tmp_path_factory):
+    folder: Path = tmp_path_factory.mktemp("slides")
+    assert main(["slides", str(SHORT), "--to", str(folder)]) == 0
+    with page_of(browser, WIDTH, HEIGHT, offline=True) as (page, _):
+        page.goto((folder / f"{SHORT.stem}.slides.html").as_uri())
+        page.wait_for_function("window.Reveal && Reveal.isReady()", timeout=60_000)
+        yield page
+
+
+def test_there_are_not_too_many_slides_and_none_overflows(page):
+    slides = page.evaluate(SIZES)
+    assert 10 < len(slides) <= MOST
+    assert [slide for slide in slides if slide["height"] > HEIGHT or slide["width"] > WIDTH] == []
+    assert [slide for slide in slides if slide["code"] < 20] == []
+
+
+def test_formulas_are_drawn_without_a_network(page):
+    assert page.locator("mjx-container svg").count() > 0
+    assert page.locator("[data-mml-node=merror]").count() == 0
+
+
+def test_the_arrow_keys_move_on(page):
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("Reveal.getIndices().h === 1")

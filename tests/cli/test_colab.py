@@ -1,0 +1,329 @@
+"""`colab`: badges, set-up cells, and what the set-up cell does in a kernel that lacks the course."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import matplotlib
+import nbformat
+import pytest
+from helpers.file_server import served
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from course_lib.cli import colab, front_page, lint
+from course_lib.cli.arguments import Parser
+from course_lib.cli.github import Repository, origin, repository
+from course_lib.cli.venv import SetUpError
+
+ROOT = Path(__file__).resolve().parents[2]
+PARTS = ("badges", "start", "notebooks")
+README = "# Course\n" + "".join(
+    f"\n{front_page.mark(part, 'begin')}\nold\n{front_page.mark(part, 'end')}\n\nProse.\n" for part in PARTS
+)
+MAIN, SPRING = Repository("owner/name", "main"), Repository("owner/name", "spring")
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch) -> Path:
+    """A repository of one notebook, executed, and a README; the command works on it."""
+    cells = [
+        new_markdown_cell("# Chapter 1. Title\n\nText, with ünïcode.\n\n**Time:** 45 minutes to read."),
+        new_code_cell(colab.setup_cell(None), execution_count=1, metadata={"cellView": "form"}),
+        new_code_cell("1 + 1", execution_count=2, outputs=[new_output("stream", text="2\n")]),
+    ]
+    (tmp_path / "notebooks").mkdir()
+    nbformat.write(new_notebook(cells=cells), tmp_path / "notebooks" / "01_title.ipynb")
+    (tmp_path / "README.md").write_text(README, encoding="utf-8")
+    monkeypatch.setattr(colab, "ROOT", tmp_path)
+    return tmp_path
+
+
+def read(course: Path) -> nbformat.NotebookNode:
+    return nbformat.read(course / "notebooks" / "01_title.ipynb", as_version=4)
+
+
+def contents(course: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in course.rglob("*.*") if path.is_file()}
+
+
+def run(*arguments: str) -> int:
+    parser = Parser()
+    colab.add_arguments(parser)
+    return colab.run(parser.parse_args(arguments))
+
+
+@pytest.mark.parametrize("repo", [MAIN, None])
+def test_the_set_up_cell_is_short(repo):
+    lines = colab.setup_cell(repo).splitlines()
+    assert len(lines) <= lint.MAX_SET_UP_LINES and max(map(len, lines)) <= 110
+    assert lines[0].startswith("# @title ")  # under which Colab folds it
+
+
+def test_stamping_changes_only_badge_and_set_up_cell(course):
+    before = read(course)
+    changed = colab.stamp(course, SPRING)
+    assert [path.name for path in changed] == ["01_title.ipynb", "README.md"]
+    after = read(course)
+    badge, _, prose = after.cells[0].source.partition("\n\n")
+    assert badge == front_page.colab_badge(SPRING, "01_title.ipynb")
+    assert "/github/owner/name/blob/spring/notebooks/01_title.ipynb" in badge
+    assert prose == before.cells[0].source
+    assert after.cells[1].source == colab.setup_cell(SPRING)
+    assert after.cells[1].metadata.cellView == "form"  # Colab folds it
+    assert after.cells[1].metadata.jupyter.source_hidden  # and so does JupyterLab
+    assert "/owner/name/archive/spring.zip" in after.cells[1].source
+    assert after.cells[1].execution_count == 1 and after.cells[2] == before.cells[2]
+
+
+def test_stamping_twice_changes_nothing(course):
+    colab.stamp(course, MAIN)
+    assert colab.stamp(course, MAIN) == []
+
+
+def test_another_repository_takes_the_place_of_the_first(course):
+    colab.stamp(course, MAIN)
+    colab.stamp(course, Repository("fork/other", "main"))
+    everything = b"".join(contents(course).values()).decode()
+    # in the notebook, at the top of the README and in its table
+    assert "owner/name/" not in everything and everything.count(front_page.BADGE) == 3
+
+
+def test_without_a_repository_the_file_is_as_it_was(course):
+    colab.stamp(course, None)
+    before = contents(course)
+    colab.stamp(course, MAIN)
+    assert contents(course) != before
+    colab.stamp(course, None)
+    assert contents(course) == before
+
+
+def test_badges_stay_unless_they_are_to_be_removed(course, capsys):
+    colab.stamp(course, SPRING)
+    before = contents(course)
+    assert run() == 0  # git knows no remote here
+    assert contents(course) == before and "owner/name, branch spring" in capsys.readouterr().out
+    assert run("--remove") == 0
+    assert not colab.stamped_as(course) and b"spring" not in b"".join(contents(course).values())
+    with pytest.raises(SystemExit):
+        run("--remove", "--repo", "owner/name")
+
+
+def test_it_ends_with_the_commands_for_git(course, capsys):
+    run("--repo", "git@github.com:owner/name.git")
+    *_, commit, push = capsys.readouterr().out.splitlines()
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "before"]):
+        subprocess.run([*git, *arguments], cwd=course, check=True)
+    run("--repo", "other/name")
+    words = shlex.split(commit)
+    assert words[0] == "git" and push.split() == ["git", "push"]
+    subprocess.run([*git, *words[1:]], cwd=course, check=True, capture_output=True)
+    left = subprocess.run([*git, "status", "--porcelain"], cwd=course, capture_output=True, text=True).stdout
+    assert left == ""
+    run("--repo", "other/name")
+    assert "git" not in capsys.readouterr().out.splitlines()[-1]  # nothing changed, nothing to commit
+
+
+def test_the_branch_is_the_one_asked_for_else_the_address_s_else_the_present_one(course):
+    assert colab.chosen(MAIN, None, None) == MAIN
+    assert colab.chosen(Repository("owner/name"), None, None) == MAIN
+    assert colab.chosen(Repository("owner/name"), "spring", None) == SPRING
+    assert colab.chosen(Repository("owner/name"), None, SPRING) == SPRING
+    assert colab.chosen(Repository("fork/name"), None, SPRING) == Repository("fork/name", "main")
+    assert colab.chosen(None, "main", SPRING) == MAIN
+    with pytest.raises(SetUpError, match="the branch spring, --branch names main"):
+        run("--repo", "https://github.com/owner/name/tree/spring", "--branch", "main")
+
+
+def test_the_readme_keeps_what_is_outside_its_marks(course):
+    colab.stamp(course, SPRING)
+    text = (course / "README.md").read_text(encoding="utf-8")
+    assert text.startswith("# Course\n") and text.count("\n\nProse.\n") == len(PARTS) and "old" not in text
+    assert "git clone https://github.com/owner/name.git\ncd name\n" in text
+    assert "https://mybinder.org/v2/gh/owner/name/spring?" in text
+    assert "https://owner.github.io/name/" in text
+
+
+def test_the_table_of_notebooks(course):
+    """Titles and times come from the notebooks; what a person has written about each stays."""
+    readme = course / "README.md"
+    colab.stamp(course, MAIN)
+    row = next(line for line in readme.read_text("utf-8").splitlines() if "| **[" in line)
+    assert "**[1. Title](notebooks/01_title.ipynb)** | 45 min | [![Open in Colab](" in row
+    text = readme.read_text("utf-8").replace("ipynb)** |", "ipynb)**<br>of softmax |")
+    readme.write_text(text, encoding="utf-8")
+    (course / "docs").mkdir()
+    (course / "docs" / "server.md").write_text("| `01_title` | 1.95 |\n", encoding="utf-8")
+    colab.stamp(course, None)
+    row = next(line for line in readme.read_text("utf-8").splitlines() if "| **[" in line)
+    assert row.endswith("ipynb)**<br>of softmax | 45 min<br>needs 1.95 GB: not on Binder |")
+    (course / "docs" / "server.md").write_text("| `01_title` | 1.90 |\n", encoding="utf-8")
+    colab.stamp(course, None)
+    assert "Binder" not in readme.read_text("utf-8")
+
+
+def test_the_readme_is_as_the_command_leaves_it():
+    """Run `python -m course_lib colab` after a change of a notebook's title or time."""
+    notebooks = {path.name: path.read_text("utf-8") for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
+    text, memory = ((ROOT / name).read_text("utf-8") for name in ("README.md", "docs/server.md"))
+    assert all(front_page.mark(part, "begin") in text for part in PARTS)
+    assert front_page.filled(text, notebooks, memory, colab.stamped_as(ROOT)) == text
+    rows = [line for line in text.splitlines() if line.startswith("|") and "](notebooks/" in line]
+    assert len(rows) == len(notebooks) and not [row for row in rows if "<br>" not in row]
+    assert all(" min" in row for row in rows if "instructor" not in row)
+
+
+def test_a_notebook_without_a_set_up_cell_stops_everything(course):
+    other = new_notebook(cells=[new_markdown_cell("# T"), new_code_cell("import numpy")])
+    nbformat.write(other, course / "notebooks" / "02_other.ipynb")
+    before = read(course)
+    with pytest.raises(SetUpError, match="02_other.ipynb"):
+        colab.stamp(course, MAIN)
+    assert read(course) == before
+
+
+SPELLINGS = [
+    "owner/na.me",
+    "owner/na.me/",
+    " owner/na.me.git\n",
+    "github.com/owner/na.me",
+    "www.github.com/owner/na.me/",
+    "http://github.com/owner/na.me",
+    "https://github.com/owner/na.me",
+    "https://github.com/owner/na.me/",
+    "https://github.com/owner/na.me.git",
+    "https://github.com/owner/na.me.git/",
+    "https://www.GitHub.com/owner/na.me",
+    "https://token@github.com/owner/na.me.git",
+    "https://github.com/owner/na.me?tab=readme-ov-file#start",
+    "https://github.com/owner/na.me/issues/17",
+    "git@github.com:owner/na.me.git",
+    "git@github.com:owner/na.me",
+    "ssh://git@github.com/owner/na.me.git",
+    "git clone https://github.com/owner/na.me.git",
+]
+WITH_BRANCH = {
+    "https://github.com/owner/na.me/tree/spring": "spring",
+    "github.com/owner/na.me/tree/feature/x/": "feature/x",
+    "owner/na.me/tree/spring": "spring",
+    "https://github.com/owner/na.me/blob/feature/x/notebooks/01_title.ipynb": "feature/x",
+    "https://github.com/owner/na.me/blob/v1.0/README.md#start": "v1.0",
+    "https://colab.research.google.com/github/owner/na.me/blob/main/notebooks/01_title.ipynb": "main",
+}
+
+
+@pytest.mark.parametrize("text", [*SPELLINGS, *WITH_BRANCH])
+def test_what_a_person_pastes_is_understood(text):
+    assert repository(text) == Repository("owner/na.me", WITH_BRANCH.get(text))
+
+
+@pytest.mark.parametrize("text", [*SPELLINGS, *WITH_BRANCH])
+def test_the_set_up_cell_understands_it_too(text, monkeypatch):
+    """As on Colab: the course is missing, and the cell asks where it is."""
+    cell = colab.setup_cell(None).partition("\nfrom course_lib")[0]
+    started, asked = [], [text]
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr(subprocess, "run", lambda command, check: started.append(command))
+    exec(cell, {"input": lambda question: asked.pop()})
+    assert [command[-1] for command in started] == ["https://github.com/owner/na.me/archive/HEAD.zip"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "name", "owner/", "/name", "a/b/c", "owner name", "owner/..", "-owner/name", "own_er/name"),
+        *("https://gitlab.com/owner/name.git", "https://github.com/owner", "github.com/owner/"),
+        *("/somewhere/name", "C:\\course\\name", 'owner/name"; rm -r .', "owner/name/tree/a..b"),
+    ],
+)
+def test_what_is_no_repository_is_refused(text, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        run(f"--repo={text}")
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "argument --repo: " in said
+    assert "owner/name or https://github.com/owner/name" in said or "name of a branch" in said
+
+
+@pytest.mark.parametrize("branch", ['x"; y', "../x y", "", "a.lock"])
+def test_an_impossible_branch_is_refused(branch, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        run("--repo", "owner/name", "--branch", branch)
+    assert "--branch" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "url, repo",
+    [
+        ("https://github.com/owner/na.me.git", Repository("owner/na.me")),
+        ("https://token@github.com/owner/na.me.git", Repository("owner/na.me")),
+        ("git@github.com:owner/na.me.git", Repository("owner/na.me")),
+        ("https://gitlab.com/owner/name.git", None),
+        ("/somewhere/name", None),
+        ("somewhere/name", None),  # a folder, as far as git is concerned
+    ],
+)
+def test_origin_is_read_from_the_remote(tmp_path, url, repo):
+    for arguments in (["init", "-q"], ["remote", "add", "origin", url]):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True, capture_output=True)
+    assert origin(tmp_path) == repo
+
+
+def test_no_remote_is_no_repository(tmp_path):
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    assert origin(tmp_path) is None
+
+
+def archive(path: Path) -> None:
+    """The repository as GitHub gives it: a zip with one folder."""
+    path.parent.mkdir(parents=True)
+    with zipfile.ZipFile(path, "w") as file:
+        for name in ("pyproject.toml", "README.md", "LICENSE"):
+            file.write(ROOT / name, f"name-main/{name}")
+        for folder in ("course_lib", "data"):
+            for one in sorted((ROOT / folder).rglob("*")):
+                if one.is_file() and "__pycache__" not in one.parts:
+                    file.write(one, f"name-main/{one.relative_to(ROOT).as_posix()}")
+
+
+@pytest.mark.parametrize("repo, archived", [(MAIN, "main.zip"), (None, "HEAD.zip")])
+def test_the_set_up_cell_fetches_the_course(tmp_path, repo, archived):
+    """In a shell that cannot see course_lib; pip builds from the served archive, without a network."""
+    archive(tmp_path / "served" / "owner" / "name" / "archive" / archived)
+    script = (
+        "import builtins, json, sys; builtins.input = lambda question: 'https://github.com/owner/name'\n"
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "sys.modules['course_lib'] = None\n"
+        "result = InteractiveShell.instance().run_cell(json.loads(sys.argv[1]))\n"
+        "sys.exit(0 if result.success else 1)"
+    )
+    fetching = colab.setup_cell(repo).partition("\nfrom course_lib")[0]
+    with served(tmp_path / "served") as address:
+        cell = json.dumps(fetching.replace(colab.GITHUB, address))  # tests/colab runs the whole cell
+        pip = {"PIP_TARGET": str(tmp_path / "site"), "PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1"}
+        pip |= {"PIP_NO_BUILD_ISOLATION": "0", "IPYTHONDIR": str(tmp_path / "ipython")}  # "0" switches it on
+        variables = {**os.environ, **pip, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+        command = [sys.executable, "-c", script, cell]
+        done = subprocess.run(command, env=variables, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "restart" not in done.stdout + done.stderr
+    assert (tmp_path / "site" / "course_lib" / "lectures" / "coverage.csv").is_file()
+    look = "from course_lib.utils.files import data_folder as f; print(f()); print(*sorted(f().iterdir()))"
+    there = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    found = subprocess.run(
+        [sys.executable, "-c", look], env=there, cwd=tmp_path, capture_output=True, text=True
+    )
+    folder, files = found.stdout.splitlines()
+    assert Path(folder) == tmp_path / "site" / "course_lib" / "data" and ".csv" in files
+
+
+@pytest.mark.parametrize("repo", [MAIN, None])
+def test_the_set_up_cell_only_names_the_device_where_the_course_is(capfd, repo):
+    code = colab.setup_cell(repo).replace("    archive = ", "    raise SystemExit  # ")
+    with matplotlib.rc_context():  # the cell sets the style of figures
+        exec(compile(code, "cell", "exec"), {})
+    printed, complaint = capfd.readouterr()
+    assert printed.startswith("≈ device: ") and printed.count("\n") == 1 and not complaint

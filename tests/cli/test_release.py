@@ -1,0 +1,147 @@
+"""The student version: no solutions, and all else as it was: the full notebooks speak for it, too."""
+
+import ast
+import re
+from argparse import Namespace
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from course_lib.cli import colab, lint, notebook_io, release
+from course_lib.cli.environment import ROOT, SetUpError
+from course_lib.cli.github import Repository
+
+NOTEBOOKS = ROOT / "notebooks"
+CHAPTERS = sorted(path.name for path in NOTEBOOKS.glob("[0-9A][0-9]*_*.ipynb"))
+CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def handed_out(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("student") / "new"
+    assert release.run(Namespace(folder=folder, no_outputs=False)) == 0
+    return folder
+
+
+def code_cells(path: Path) -> list:
+    return [cell for cell in notebook_io.read(path).cells if cell.cell_type == "code"]
+
+
+def solutions(path: Path) -> list[str]:
+    """The code of the solutions in a full notebook."""
+    prose = "\n\n".join(cell.source for cell in notebook_io.read(path).cells if cell.cell_type == "markdown")
+    return [code for hidden in lint.SOLUTION.findall(prose) for code in CODE.findall(hidden)]
+
+
+def test_every_chapter_is_there_with_its_pictures_and_nothing_for_the_teacher(handed_out):
+    assert sorted(path.name for path in handed_out.glob("*.ipynb")) == CHAPTERS
+    for path in (NOTEBOOKS / "images").iterdir():
+        assert (handed_out / "images" / path.name).read_bytes() == path.read_bytes()
+    assert not list(handed_out.rglob("*.md"))
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_no_solution_is_left(handed_out, name):
+    text = (handed_out / name).read_text(encoding="utf-8")
+    assert not re.findall(r"<summary>[^<]*(?:solution|answer)", text, re.IGNORECASE)
+    whole = "\n".join(cell.source for cell in notebook_io.read(handed_out / name).cells)
+    found = solutions(NOTEBOOKS / name)
+    assert len(found) >= lint.MIN_EXERCISES or name.startswith("A")  # appendices have no exercises
+    assert not [code for code in found if code.strip() in whole]
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_the_code_and_what_it_shows_are_those_of_the_full_notebook(handed_out, name):
+    """So nbval, which runs the full notebook, speaks for this one, too."""
+    assert code_cells(handed_out / name) == code_cells(NOTEBOOKS / name)
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_every_check_is_there_and_says_that_it_was_not_tried(handed_out, name):
+    for cell in code_cells(handed_out / name):
+        for number, exercise in lint.EXERCISE.findall(cell.source):
+            printed = "".join(output.get("text", "") for output in cell.outputs)
+            assert f"{number}.{exercise}: not tried yet" in printed
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_lint_misses_nothing_but_the_solutions(handed_out, name):
+    rest = [one for one in lint.problems(handed_out / name) if "no solution in <details>" not in one]
+    assert len(rest) == len(lint.problems(NOTEBOOKS / name))
+
+
+def exercise(answer: str, printed: str) -> nbformat.NotebookNode:
+    source = f'def f(x):\n    {answer}\n\n\ncheck("01.x", f)'
+    return new_code_cell(source, execution_count=2, outputs=[new_output("stream", text=printed)])
+
+
+@pytest.fixture
+def course(tmp_path) -> Path:
+    """A repository of one chapter, stamped for a fork."""
+    solved = "<details>\n<summary>Solution</summary>\n\n```python\nx + 1\n```\n\n</details>"
+    cells = [
+        new_markdown_cell("# 1. Title\n\nText."),
+        new_code_cell(colab.setup_cell(None), execution_count=1),
+        exercise("...", "01.x: not tried yet.\n"),
+        new_markdown_cell(solved),
+        new_markdown_cell(f"Before.\n\n{solved}\n\nAfter."),
+    ]
+    (tmp_path / "notebooks").mkdir()
+    nbformat.write(new_notebook(cells=cells), tmp_path / "notebooks" / "01_title.ipynb")
+    colab.stamp(tmp_path, Repository("owner/name", "main"))
+    return tmp_path
+
+
+def test_prose_around_a_solution_stays(course):
+    release.write_all(course / "notebooks", course / "out")
+    cells = notebook_io.read(course / "out" / "01_title.ipynb").cells
+    assert [cell.cell_type for cell in cells] == ["markdown", "code", "code", "markdown"]
+    assert cells[-1].source.split() == ["Before.", "After."]
+
+
+def test_the_badge_that_leads_to_the_solutions_is_taken_out(course):
+    release.write_all(course / "notebooks", course / "out")
+    cells = notebook_io.read(course / "out" / "01_title.ipynb").cells
+    assert cells[0].source == "# 1. Title\n\nText."
+    assert "owner/name" in cells[1].source  # the course itself is still fetched
+
+
+def test_outputs_can_be_left_out(course):
+    release.write_all(course / "notebooks", course / "out", outputs=False)
+    assert not [
+        cell for cell in code_cells(course / "out" / "01_title.ipynb") if cell.outputs or cell.execution_count
+    ]
+
+
+def test_an_exercise_that_someone_has_solved_is_not_handed_out(course):
+    path = course / "notebooks" / "01_title.ipynb"
+    nb = notebook_io.read(path)
+    nb.cells[2] = exercise("return x + 1", "01.x: passed.\n")
+    notebook_io.write(nb, path)
+    with pytest.raises(SetUpError, match=r"01_title.ipynb.*01\.x"):
+        release.write_all(course / "notebooks", course / "out")
+    assert not (course / "out").exists()
+
+
+def test_nothing_is_written_over_someones_work(course):
+    folder = course / "out"
+    release.write_all(course / "notebooks", folder)
+    before = (folder / "01_title.ipynb").read_bytes()
+    with pytest.raises(SetUpError, match="01_title.ipynb"):
+        release.run(Namespace(folder=folder, no_outputs=True))
+    assert (folder / "01_title.ipynb").read_bytes() == before
+
+
+def test_the_full_notebooks_are_not_touched(course):
+    before = (course / "notebooks" / "01_title.ipynb").read_bytes()
+    release.write_all(course / "notebooks", course / "out", outputs=False)
+    assert (course / "notebooks" / "01_title.ipynb").read_bytes() == before
+
+
+def test_the_stubs_are_python(handed_out):
+    for name in CHAPTERS:
+        for cell in code_cells(handed_out / name):
+            if lint.EXERCISE.search(cell.source):
+                ast.parse(cell.source)

@@ -1,0 +1,98 @@
+"""pyproject.toml, constraints.txt and environment.yml say the same, and Colab meets the bounds."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from course_lib import __main__ as command_line
+from course_lib.cli.requirements import pinned, project, release, requirements
+
+ROOT = Path(__file__).resolve().parents[2]
+ON_CONDA = {"torch": "pytorch", "matplotlib": "matplotlib-base"}
+# What Colab's image of August 2026 carries. None: it is not there, and comes with the course.
+COLAB = {
+    "torch": "2.11.0",
+    "numpy": "2.1.3",
+    "matplotlib": "3.10.0",
+    "seaborn": "0.13.2",
+    "ipython": "7.34.0",
+    "ipywidgets": "7.7.1",
+    "tokenizers": "0.22",
+    "safetensors": "0.8",
+    "accelerate": "1.14",
+    "pooch": "1.9",
+    "sacrebleu": None,
+    "jaxtyping": None,
+    "tqdm": "4.67",
+    "scikit-learn": "1.6",
+}
+
+
+def split(requirement: str) -> tuple[str, str]:
+    name, _, bound = requirement.partition(">=")
+    return name, bound
+
+
+def constraints() -> list[str]:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+@pytest.mark.parametrize("requirement", requirements(("dev", "browser", "site")))
+def test_a_requirement_is_a_name_and_a_lower_bound(requirement):
+    assert re.fullmatch(r"[a-z][a-z0-9-]*>=\d+(\.\d+)*", requirement)
+
+
+def test_conda_gets_the_same_packages_with_the_same_bounds():
+    lines = (ROOT / "environment.yml").read_text(encoding="utf-8").split("dependencies:")[1].splitlines()
+    listed = {line.strip().removeprefix("- ") for line in lines if line.strip().startswith("- ")}
+    wanted = {f"{ON_CONDA.get(name, name)}>={bound}" for name, bound in map(split, requirements(("dev",)))}
+    assert listed == wanted | {f"python{project()['requires-python']},<3.14", "pip"}
+
+
+def test_the_console_script_starts_the_commands():
+    module, _, function = project()["scripts"]["course"].partition(":")
+    assert importlib.import_module(module) is command_line and function == command_line.start.__name__
+
+
+def test_every_requirement_is_pinned_within_its_bound():
+    for name, bound in map(split, requirements(("dev", "browser", "site"))):
+        assert release(pinned(name).partition("==")[2]) >= release(bound), name
+
+
+def test_constraints_are_exact_versions_of_any_build():
+    for line in constraints():
+        assert re.fullmatch(r"[A-Za-z0-9._-]+==[\w.]+", line), line
+    names = [line.partition("==")[0].lower().replace("_", "-") for line in constraints()]
+    assert len(names) == len(set(names))
+
+
+def test_d2l_is_installed_by_itself():
+    every = [
+        *requirements(("dev",)),
+        *constraints(),
+        (ROOT / "environment.yml").read_text().split("name:")[1],
+    ]
+    assert not [line for line in every if re.search(r"\bd2l\b", line)]
+
+
+def test_colab_meets_the_bounds_of_the_library():
+    bounds = dict(map(split, requirements()))
+    assert bounds.keys() == COLAB.keys()
+    for name, version in COLAB.items():
+        assert version is None or release(version) >= release(bounds[name]), name
+
+
+@pytest.mark.parametrize(
+    "version, numbers",
+    [("2.11.0+cpu", (2, 11)), ("3.10", (3, 10)), ("2.1rc1", (2, 1)), ("1.0.0", (1,)), ("0", ())],
+)
+def test_release_reads_the_numbers_of_a_version(version, numbers):
+    assert release(version) == numbers
+
+
+def test_pinned_names_the_package_it_does_not_find():
+    with pytest.raises(ValueError, match="no-such-package"):
+        pinned("no-such-package")

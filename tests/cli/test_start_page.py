@@ -1,0 +1,88 @@
+"""The start page of `lab`, and the settings with which JupyterLab opens it."""
+
+import json
+import os
+import subprocess
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from course_lib.cli import environment, lab, start_page
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def a_notebook(folder: Path, name: str, *sources: str) -> None:
+    cells = [{"cell_type": "code", "source": source.splitlines(keepends=True)} for source in sources]
+    (folder / f"{name}.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch) -> Path:
+    """A folder with three notebooks and a broken one; the first exercise of the first notebook is passed."""
+    progress = tmp_path / "progress"
+    progress.mkdir()
+    (progress / "01.scores").touch()
+    monkeypatch.setenv("COURSE_PROGRESS", str(progress))
+    notebooks = tmp_path / "notebooks"
+    notebooks.mkdir()
+    checks = 'check("01.scores", a)\ncheck("01.scores", b)\ncheck("01.mask", c)'
+    a_notebook(notebooks, "01_first chapter", "# Chapter 1. Scores | masks\n# a comment", checks)
+    a_notebook(notebooks, "01b_more", "# More")
+    a_notebook(notebooks, "A1_claims", "# Claims")
+    (notebooks / "02_broken.ipynb").write_text("{", encoding="utf-8")
+    return notebooks
+
+
+def test_page_has_a_row_per_notebook_with_the_exercises_that_are_passed(folder: Path) -> None:
+    rows = start_page.write(folder).read_text(encoding="utf-8").splitlines()[-4:]
+    assert rows == [
+        r"| [Chapter 1. Scores \| masks](01_first%20chapter.ipynb) | ■□ | 1 of 2 |",
+        "| &emsp;[More](01b_more.ipynb) |  |  |",
+        "| [02_broken](02_broken.ipynb) |  |  |",
+        "| &emsp;[Claims](A1_claims.ipynb) |  |  |",
+    ]
+
+
+def test_page_of_the_course_lists_every_notebook_with_its_title() -> None:
+    page = start_page.page(ROOT / "notebooks")
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        assert f"({path.name})" in page and f"[{path.stem}]" not in page
+
+
+def test_page_needs_no_torch() -> None:
+    code = "import sys, course_lib.cli.start_page; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+
+
+def test_lab_opens_the_page_with_the_course_settings(folder: Path, monkeypatch) -> None:
+    calls = []
+    monkeypatch.setattr(environment, "ROOT", folder.parent)
+    monkeypatch.setattr(environment, "become", lambda command, **more: calls.append((command, more)) or 0)
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "/theirs")
+    lab.run(Namespace(no_browser=True, port=9001, rest=[]))
+    (command, more), = calls  # fmt: skip
+    assert "--LabApp.default_url=/lab/tree/START.md" in command and (folder / "START.md").exists()
+    ours, theirs = more["env"]["JUPYTER_CONFIG_PATH"].split(os.pathsep)
+    assert (Path(ours) / "labconfig/default_setting_overrides.json").exists() and theirs == "/theirs"
+
+
+def test_lab_opens_without_the_page_where_it_cannot_be_written(folder: Path, monkeypatch) -> None:
+    def fail(folder: Path) -> Path:
+        raise PermissionError(folder)
+
+    monkeypatch.setattr(start_page, "write", fail)
+    assert lab.start_at(folder) == []
+
+
+def test_jupyterlab_reads_the_settings() -> None:
+    code = (
+        "import json; from jupyterlab_server.settings_utils import _get_overrides;"
+        "print(json.dumps(_get_overrides('/nowhere')[0]))"
+    )
+    variables = {**os.environ, "JUPYTER_CONFIG_PATH": str(lab.SETTINGS)}
+    done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True)
+    found = json.loads(done.stdout)
+    assert found["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"

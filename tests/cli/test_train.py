@@ -1,0 +1,122 @@
+"""`train`: flags, presets, and what is said when a training run fails."""
+
+import argparse
+import re
+
+import pytest
+from helpers.small_training import PAIRS, in_processes
+
+from course_lib import __main__ as command_line
+from course_lib import datasets
+from course_lib.cli import train, train_settings
+from course_lib.datasets import TranslationData
+from course_lib.experiments import recipes
+from course_lib.tasks.translation import load_translator, translate
+
+
+@pytest.fixture(autouse=True)
+def small_data(monkeypatch):
+    """Whatever set is asked for: the small pairs."""
+
+    def load(name, *, max_words=None):
+        halves = {"train": PAIRS, "validation": PAIRS[:3], "test": PAIRS[3:8], "left_out": []}
+        return TranslationData(name=name, source="English", target="Spanish", max_words=max_words, **halves)
+
+    monkeypatch.setattr(datasets, "load_translation", load)
+
+
+def parsed(*arguments):
+    parser = argparse.ArgumentParser()
+    train.add_arguments(parser)
+    args = parser.parse_args(["translation", *map(str, arguments)])
+    train_settings.settle(args)
+    return args
+
+
+def test_without_a_preset_the_first_one_holds_for_ten_minutes():
+    first = {**recipes.presets("translation")["spa-eng-8"], "steps": None, "minutes": 10.0}
+    args = vars(parsed())
+    assert {key: args[key] for key in first} == first and args["preset"] is None
+
+
+@pytest.mark.parametrize(
+    ("given", "steps", "minutes"),
+    [((), 8815, None), (("--steps", 7), 7, None), (("--minutes", 2), None, 2.0)],
+)
+def test_how_long_is_either_steps_or_minutes(given, steps, minutes):
+    config = recipes.prepare_translation(parsed("--preset", "spa-eng-8", *given))[-1]
+    assert (config.steps, config.minutes) == (steps, minutes)
+
+
+@pytest.mark.parametrize("name", recipes.presets("translation"))
+def test_every_preset_is_a_choice_of_arguments_that_makes_a_model(name):
+    known = recipes.presets("translation")
+    args = parsed("--preset", name)
+    expected = {**known["spa-eng-8"], **known[name]}
+    assert {key: getattr(args, key) for key in expected} == expected
+    data, tokens, objective, batches, config = recipes.prepare_translation(args)
+    assert data.name == expected["data"] and data.max_words == (expected["max_words"] or None)
+    assert (config.lr, config.minutes, config.steps) == (expected["lr"], None, expected["steps"])
+    assert objective.model.config.d_model == expected["d_model"]
+    assert objective.model.config.dropout == expected["dropout"]
+    assert objective.label_smoothing == expected["label_smoothing"]
+    assert batches.batch_sampler.batch == expected["batch"]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_given_flags_go_before_the_preset_wherever_they_stand(order):
+    flags = [("--preset", "multi30k"), ("--dropout", 0.0), ("--steps", 7), ("--heads", 3), ("--average", 0.5)]
+    args = parsed(*(part for flag in flags[::order] for part in flag))
+    assert (args.dropout, args.heads, args.layers) == (0.0, 3, 3)
+    config = recipes.prepare_translation(args)[-1]
+    assert (config.steps, config.minutes, config.average) == (7, None, 0.5)
+
+
+def test_sizes_that_are_not_given_follow_d_model():
+    sizes = recipes.prepare_translation(parsed("--d-model", 128))[2].model.config
+    assert (sizes.d_model, sizes.heads, sizes.d_ff) == (128, 2, 512)
+
+
+def run(*arguments):
+    return command_line.main(["train", "translation", *map(str, arguments)])
+
+
+def test_a_whole_training_says_what_came_out(tmp_path, capsys):
+    sizes = ("--d-model", 32, "--layers", 1, "--vocab", 80, "--batch", 8, "--warmup", 20)
+    how = ("--steps", 150, "--lr", 4e-3, "--average", 0.9, "--optimizer", "muon", "--label-smoothing", 0)
+    assert run(*sizes, *how, "--device", "cpu", "--precision", "fp32", "--out", tmp_path) == 0
+    said = capsys.readouterr().out
+    assert "spa-eng: 42 pairs to train on, 5 held out for the test" in said
+    assert re.search(r"150 steps in [\d.]+ minutes, [\d,]+ target tokens per second; last losses 0\.", said)
+    assert re.search(r"held-out, greedy: BLEU [\d.]+, chrF [\d.]+ on 5 sentences", said)
+    assert re.search(r"held-out, beam of 4: BLEU [\d.]+", said)
+    model, tokens = load_translator(tmp_path / "model")
+    assert translate(model, tokens, ["one and two."]) == ["uno y dos."]
+
+
+def test_a_divergence_is_said_with_what_to_try(tmp_path, capsys):
+    sizes = ("--d-model", 32, "--layers", 1, "--vocab", 80, "--batch", 8)
+    how = ("--steps", 60, "--lr", 1e30, "--warmup", 0, "--precision", "fp32", "--device", "cpu")
+    assert run(*sizes, *how, "--out", tmp_path) == 1
+    assert re.search(r"train: the \w+ became (nan|inf) at step \d+ .*try a lower lr", capsys.readouterr().err)
+
+
+def test_two_processes_train_one_model_and_one_of_them_speaks(tmp_path):
+    script = tmp_path / "share.py"
+    script.write_text(
+        "import argparse, sys, torch; torch.set_num_threads(1)\n"
+        "from course_lib import datasets; from course_lib.cli import train\n"
+        "from helpers.small_training import PAIRS as pairs\n"
+        "halves = dict(train=pairs, validation=[], test=pairs[:4], left_out=[])\n"
+        "about = dict(name='small', source='English', target='Spanish', max_words=8)\n"
+        "datasets.load_translation = lambda name, max_words: datasets.TranslationData(**about, **halves)\n"
+        "parser = argparse.ArgumentParser(); train.add_arguments(parser)\n"
+        "code = train.run(parser.parse_args(['translation', *sys.argv[1:]]))\n"
+        "print('this process ends'); sys.exit(code)\n"
+    )
+    sizes = ["--d-model", 32, "--layers", 1, "--vocab", 80, "--batch", 8, "--steps", 5]
+    printed = in_processes(2, script, *sizes, "--out", tmp_path / "run")
+    for said in ("42 pairs to train on", "5 steps in", "held-out, greedy", "The model is in"):
+        assert printed.count(said) == 1, printed
+    assert printed.count("this process ends") == 2
+    assert load_translator(tmp_path / "run" / "model")[0].config.d_model == 32

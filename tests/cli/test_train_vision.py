@@ -1,0 +1,131 @@
+"""`train vision`: from the command line to a saved model, on a few of the digits."""
+
+import argparse
+import re
+
+import pytest
+import torch
+
+from course_lib import __main__ as command_line
+from course_lib import datasets
+from course_lib.cli import train, train_settings
+from course_lib.datasets import ImageData, ImageSplit, load_images
+from course_lib.experiments import recipes
+from course_lib.tasks.image_classification import accuracy, load_classifier
+
+DIGITS = load_images()
+FEW = ImageData(
+    name="digits",
+    classes=DIGITS.classes,
+    train=DIGITS.train[:96],
+    validation=DIGITS.validation[:20],
+    test=DIGITS.test[:50],
+)
+SMALL = "--d-model 16 --heads 2 --layers 1 --batch 32 --warmup 5".split()
+
+
+@pytest.fixture(autouse=True)
+def few_images(monkeypatch):
+    def load(name):
+        return FEW if name == "digits" else datasets.images.load_images(name)
+
+    monkeypatch.setattr(datasets, "load_images", load)
+
+
+def command(*arguments):
+    flags = ["vision", "--device", "cpu", "--precision", "fp32", *map(str, arguments)]
+    return command_line.main(["train", *flags])
+
+
+def test_from_images_to_a_saved_model(tmp_path, capsys):
+    choice = "--tokenizer convolutions --augment crop+mixup --optimizer adamw --label-smoothing 0.1".split()
+    assert command(*SMALL, *choice, "--epochs", 2, "--out", tmp_path) == 0
+    out = capsys.readouterr().out
+    assert "digits: 96 images to train on, 50 for the test" in out
+    assert re.search(r"6 steps in [\d.]+ minutes, [\d,]+ images per second; last losses \d", out)
+    assert re.findall(r"after ([\d.]+) epochs: [\d.]+ % of the validation images right", out) == [
+        "1.0",
+        "2.0",
+    ]
+    model, classes = load_classifier(tmp_path / "model")
+    assert tuple(classes) == DIGITS.classes and model.config.tokenizer == "convolutions"
+    said = float(re.search(r"test: ([\d.]+) % of 50 images right", out)[1])
+    assert said == pytest.approx(100 * accuracy(model, FEW.test), abs=0.01)
+    of_classes = [float(number) for number in re.findall(r"^  \d +([\d.]+) %", out, re.MULTILINE)]
+    counts = FEW.test.labels.bincount(minlength=10)
+    assert len(of_classes) == 10
+    assert sum(torch.tensor(of_classes) * counts).item() / 50 == pytest.approx(said, abs=0.1)
+
+
+def test_it_goes_on_from_a_checkpoint_and_evaluates_one(tmp_path, capsys):
+    every = ("--checkpoint-epochs", 2, "--augment", "crop")
+    for _ in range(2):
+        assert command(*SMALL, *every, "--epochs", 4, "--out", tmp_path) == 0
+    tests = re.findall(r"test: [\d.]+ %", capsys.readouterr().out)
+    assert len(tests) == 2 and tests[0] == tests[1]
+    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == [
+        "step-000006",
+        "step-000012",
+    ]
+    assert command(*SMALL, "--steps", 12, "--evaluate", 12, "--out", tmp_path) == 0
+    out = capsys.readouterr().out
+    assert tests[0] in out and "steps in" not in out
+    assert command(*SMALL, "--steps", 12, "--evaluate", 7, "--out", tmp_path) == 1
+    assert "step-000007" in capsys.readouterr().err
+
+
+def test_a_run_that_was_cut_short_ends_like_one_that_was_not(tmp_path, capsys):
+    """The augmentations, too, go on where they were."""
+    flags = [*SMALL, "--augment", "crop+mixup", "--checkpoint-every", 4, "--steps", 8]
+    assert command(*flags, "--out", tmp_path / "whole") == 0
+    assert command(*flags, "--out", tmp_path / "cut") == 0
+    import shutil
+
+    shutil.rmtree(tmp_path / "cut" / "checkpoints" / "step-000008")
+    shutil.rmtree(tmp_path / "cut" / "model")
+    capsys.readouterr()
+    assert command(*flags, "--out", tmp_path / "cut") == 0
+    assert "resumed at step 4 of 8" in capsys.readouterr().out
+    models = [load_classifier(tmp_path / name / "model")[0] for name in ("whole", "cut")]
+    for a, b in zip(*(model.parameters() for model in models), strict=True):
+        assert torch.allclose(a, b, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--data", "spa-eng"], "'spa-eng' is not a set of images"),
+        (["--patch-size", "3"], "patch_size=3 does not divide image_size=8"),
+        (["--augment", "turn"], "'turn' is none of crop, flip"),
+        (["--heads", "3"], "heads=3 does not divide d_model=16"),
+        (["--batch", "500"], "batch=500 .* from 1 to 96"),
+    ],
+)
+def test_what_cannot_be_trained_is_said(tmp_path, capsys, arguments, message):
+    assert command(*SMALL, "--steps", 3, "--out", tmp_path / "run", *arguments) == 1
+    assert re.search(f"^train: .*{message}", capsys.readouterr().err, re.MULTILINE)
+    assert not (tmp_path / "run").exists()
+
+
+def test_images_that_are_not_square_are_refused(monkeypatch, capsys, tmp_path):
+    wide = ImageSplit(torch.zeros(40, 1, 8, 12, dtype=torch.uint8), torch.zeros(40, dtype=torch.long))
+    parts = {"train": wide, "validation": wide, "test": wide}
+    data = ImageData(name="digits", classes=DIGITS.classes, **parts)
+    monkeypatch.setattr(datasets, "load_images", lambda name: data)
+    assert command(*SMALL, "--steps", 3, "--out", tmp_path / "run") == 1
+    assert "height=8 and width=12: the model reads square ones" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", recipes.presets("vision"))
+def test_every_preset_is_complete(name):
+    parser = argparse.ArgumentParser()
+    train.add_arguments(parser)
+    args = parser.parse_args(["vision", "--preset", name])
+    train_settings.settle(args)
+    base = recipes.presets("vision")["digits"]
+    assert all(getattr(args, key) is not None for key in base if key not in ("minutes", "steps"))
+    assert (args.steps is None) != (args.minutes is None)
+    recipes.train_config(args)
+    args = parser.parse_args(["vision", "--preset", name, "--minutes", "3"])
+    train_settings.settle(args)
+    assert args.minutes == 3 and args.steps is None

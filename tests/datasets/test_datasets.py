@@ -1,0 +1,418 @@
+"""Locating, downloading and verifying data sets; offline, with a local web server."""
+
+import contextlib
+import dataclasses
+import gzip
+import hashlib
+import io
+import logging
+import socket
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pooch
+import pytest
+
+from course_lib import datasets
+from course_lib.cli import data
+from course_lib.cli.environment import child_environment
+from course_lib.datasets import BrokenArchive, DataSet, DataSetUnavailable, catalog, location
+
+TEXT = "Go.\tVe.\nHi!\t¡Hola!\nWho is he?\t¿Quién es?\n".encode()
+OTHER_TEXT = "Go.\tVe.\nHi!\t¡Hola!\nWho is she?\t¿Quién es?\n".encode()
+PAIRS = [("Go.", "Ve."), ("Hi!", "¡Hola!"), ("Who is he?", "¿Quién es?")]
+
+
+def make_zip(members: dict[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            info = zipfile.ZipInfo(name)  # a fixed date, so that the bytes are always the same
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, content)
+    return file.getvalue()
+
+
+ARCHIVE = make_zip({"tiny/": b"", "tiny/tiny.txt": TEXT})
+TINY = DataSet(
+    name="tiny",
+    about="three pairs",
+    license="none",
+    source="English",
+    target="Spanish",
+    file="tiny/tiny.zip",
+    member="tiny/tiny.txt",
+    member_sha256=hashlib.sha256(TEXT).hexdigest(),
+    pairs=3,
+)
+FIXED = dataclasses.replace(TINY, name="fixed", sha256=hashlib.sha256(ARCHIVE).hexdigest())
+
+
+@pytest.fixture
+def nowhere(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A URL that refuses connections."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with contextlib.closing(socket.socket()) as unused:
+        unused.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{unused.getsockname()[1]}/tiny.zip"
+
+
+@pytest.fixture(autouse=True)
+def small_sets(cache: Path, offer: Callable[..., None]) -> None:
+    """Two small sets in the catalog, without URLs."""
+    offer(TINY, FIXED)
+
+
+def put(folder: Path, content: bytes = ARCHIVE) -> Path:
+    path = folder / TINY.file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def files_below(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() or path.name.startswith(".")]
+
+
+# The catalog
+
+
+def test_catalog() -> None:
+    assert {"grammar", "spa-eng", "fra-eng"} <= set(datasets.list_datasets())
+    for name, entry in datasets.list_datasets().items():
+        assert entry.name == name and entry.about and entry.license and entry.source != entry.target
+    files = [file for entry in datasets.list_datasets().values() for file in entry.parts or (entry,)]
+    for entry in (file for file in files if file.file and file.name not in ("tiny", "fixed")):
+        assert len(set(entry.urls)) >= 2
+        assert all(url.startswith("https://") for url in entry.urls)
+        assert entry.sha256 or entry.member_sha256 or entry.text_sha256 or entry.members
+
+
+@pytest.mark.parametrize(
+    "use", [datasets.locate, datasets.find, datasets.load_pairs, datasets.load_translation]
+)
+def test_unknown_name_lists_the_known_ones(use) -> None:
+    with pytest.raises(ValueError, match=r"unknown data set 'spa_eng'; known: .*grammar, spa-eng, fra-eng"):
+        use("spa_eng")
+
+
+# Where files are looked for, in order
+
+
+def test_course_data_comes_first(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert datasets.find("tiny") is None
+    kept = put(cache)
+    assert datasets.locate("tiny") == datasets.find("tiny") == kept
+    monkeypatch.setenv("COURSE_DATA", str(tmp_path / "given"))
+    assert datasets.locate("tiny") == kept
+    given = put(tmp_path / "given")
+    assert datasets.locate("tiny") == datasets.find("tiny") == given
+
+
+def test_embedded_set_is_always_there() -> None:
+    assert datasets.locate("grammar").is_dir()
+
+
+def test_default_cache_belongs_to_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COURSE_CACHE")
+    assert location.cache_folder().is_absolute() and "course_lib" in str(location.cache_folder())
+
+
+@pytest.mark.parametrize("name", ["tiny", "fixed"])
+def test_download(name, server, cache, offer) -> None:
+    server.files["/tiny.zip"] = ARCHIVE
+    entry = dataclasses.replace(
+        catalog.find_set(name), urls=(f"{server.url}/tiny.zip", f"{server.url}/second.zip")
+    )
+    offer(entry)
+    assert datasets.load_pairs(name) == PAIRS
+    assert datasets.load_pairs(name) == PAIRS
+    assert server.asked == ["/tiny.zip"]  # the second time, the cache has it
+    assert files_below(cache) == [cache / TINY.file]
+
+
+def test_download_is_silent(server, cache, monkeypatch) -> None:
+    """What pooch would announce on stderr would appear in a notebook's output."""
+    said = []
+    monkeypatch.setattr(pooch.get_logger(), "handlers", [handler := logging.Handler()])
+    monkeypatch.setattr(handler, "emit", said.append)
+    server.files["/tiny.zip"] = ARCHIVE
+    pooch.get_logger().setLevel("INFO")
+    location.download(dataclasses.replace(TINY, urls=(f"{server.url}/tiny.zip",)), cache / "a.zip")
+    assert said == [] and pooch.get_logger().level == logging.INFO
+
+
+@pytest.mark.parametrize(
+    "fault", ["unreachable", "missing", "other file", "cut short", "broken-off", "not a zip", "empty"]
+)
+def test_second_address_is_used(fault, server, nowhere, cache, monkeypatch) -> None:
+    server.files.update(
+        {
+            "/good.zip": ARCHIVE,
+            "/other file.zip": make_zip({"tiny/tiny.txt": b"Go.\tVe.\n"}),
+            "/cut short.zip": ARCHIVE[:-40],
+            "/broken-off.zip": ARCHIVE,
+            "/not a zip.zip": b"<html>sign in first</html>",
+            "/empty.zip": b"",
+        }
+    )
+    first = nowhere if fault == "unreachable" else f"{server.url}/{fault}.zip"
+    for entry in (TINY, FIXED):
+        location.download(dataclasses.replace(entry, urls=(first, f"{server.url}/good.zip")), cache / "a.zip")
+        assert (cache / "a.zip").read_bytes() == ARCHIVE
+        (cache / "a.zip").unlink()
+    assert files_below(cache) == []
+
+
+def test_an_endless_download_is_refused(server, cache, monkeypatch) -> None:
+    server.files["/tiny.zip"] = bytes(2000)
+    monkeypatch.setattr(location, "MOST_DOWNLOADED", 1000)
+    with pytest.raises(DataSetUnavailable, match="tiny.zip: the file has more than 1,000 bytes"):
+        location.download(dataclasses.replace(TINY, urls=(f"{server.url}/tiny.zip",)), cache / "a.zip")
+    assert files_below(cache) == []
+
+
+def test_no_address_works(server, nowhere, cache, offer) -> None:
+    server.files["/other.zip"] = make_zip({"tiny/tiny.txt": b"Go.\tVe.\n"})
+    offer(
+        dataclasses.replace(TINY, urls=(nowhere, f"{server.url}/missing.zip", f"{server.url}/other.zip")),
+    )
+    with pytest.raises(DataSetUnavailable) as caught:
+        datasets.load_translation("tiny")
+    message = str(caught.value)
+    assert "'tiny'" in message and "COURSE_DATA" in message and "now it is not set" in message
+    assert str(cache / TINY.file) in message and "go online" in message
+    assert all(part in message for part in (nowhere, "404", "has 1 pairs, not 3"))
+    assert files_below(cache) == []
+
+
+def test_error_says_what_course_data_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COURSE_DATA", str(tmp_path / "given"))
+    with pytest.raises(DataSetUnavailable, match="given, which does not exist"):
+        datasets.locate("tiny")
+    (tmp_path / "given").mkdir()
+    with pytest.raises(DataSetUnavailable, match="given, which does not contain it"):
+        datasets.locate("tiny")
+    (tmp_path / "given").rmdir()
+    (tmp_path / "given").touch()
+    with pytest.raises(DataSetUnavailable, match="given, which is not a folder"):
+        datasets.locate("tiny")
+
+
+def test_a_missing_folder_is_said_to_be_missing_before_a_download(
+    tmp_path: Path, server, cache: Path, monkeypatch: pytest.MonkeyPatch, caplog, offer
+) -> None:
+    server.files["/tiny.zip"] = ARCHIVE
+    offer(dataclasses.replace(TINY, urls=(f"{server.url}/tiny.zip",)))
+    monkeypatch.setenv("COURSE_DATA", str(tmp_path / "given"))
+    datasets.locate("tiny")
+    assert f"COURSE_DATA is {tmp_path / 'given'}, which does not exist; downloading to {cache}" in caplog.text
+
+
+@pytest.mark.parametrize("variable", ["COURSE_DATA", "COURSE_CACHE"])
+def test_tilde_is_the_folder_of_the_user(
+    variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))  # what Windows reads
+    monkeypatch.setenv(variable, "~/given")
+    assert datasets.find("tiny") is None
+    path = put(tmp_path / "given")
+    assert datasets.locate("tiny") == path
+    assert child_environment()[variable] == str(tmp_path / "given")
+
+
+def test_wrong_checksum_names_both(server, cache) -> None:
+    server.files["/other.zip"] = other = make_zip({"tiny/tiny.txt": OTHER_TEXT})
+    with pytest.raises(DataSetUnavailable) as caught:
+        location.download(dataclasses.replace(FIXED, urls=(f"{server.url}/other.zip",)), cache / "a.zip")
+    assert hashlib.sha256(other).hexdigest() in str(caught.value)
+    assert FIXED.sha256 in str(caught.value)
+    assert files_below(cache) == []
+
+
+def test_interrupted_download_leaves_nothing(cache, monkeypatch) -> None:
+    def interrupted(url: str, path: Path) -> None:
+        path.write_bytes(ARCHIVE[:30])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(location, "_fetch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        location.download(dataclasses.replace(TINY, urls=("https://example.org/tiny.zip",)), cache / "a.zip")
+    assert files_below(cache) == []
+
+
+def test_cache_that_cannot_be_made(tmp_path: Path, server, monkeypatch, offer) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "file" / "cache"))
+    offer(dataclasses.replace(TINY, urls=(f"{server.url}/tiny.zip",)))
+    with pytest.raises(DataSetUnavailable, match="cannot write to the cache folder .*COURSE_CACHE"):
+        datasets.locate("tiny")
+    assert server.asked == []
+
+
+def test_read_only_cache(cache, server, monkeypatch, offer) -> None:
+    def refused(**where: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(location.tempfile, "TemporaryFile", refused)
+    offer(dataclasses.replace(TINY, urls=(f"{server.url}/tiny.zip",)))
+    with pytest.raises(DataSetUnavailable, match="Permission denied.*Set COURSE_CACHE to a writable folder"):
+        datasets.locate("tiny")
+    assert server.asked == [] and files_below(cache) == []
+
+
+# Files that exist but are wrong
+
+
+@pytest.mark.parametrize("place", ["COURSE_DATA", "cache"])
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (ARCHIVE[:-30], "damaged or truncated"),
+        (b"", "damaged or truncated"),
+        (make_zip({"elsewhere.txt": TEXT}), "no member 'tiny/tiny.txt'"),
+        (
+            make_zip({"tiny/tiny.txt": TEXT, "../evil.txt": b""}),
+            r"'../evil.txt' points outside",
+        ),
+        (make_zip({"tiny/tiny.txt": TEXT, "a/../../evil.txt": b""}), "points outside"),
+        (make_zip({"tiny/tiny.txt": TEXT, "/etc/evil.txt": b""}), "points outside"),
+        (make_zip({"tiny/tiny.txt": TEXT, "C:/evil.txt": b""}), "points outside"),
+        (make_zip({"tiny/tiny.txt": TEXT, "..\\evil.txt": b""}), "points outside"),
+        (make_zip({"tiny/tiny.txt": b"Go.\tVe.\n"}), "has 1 pairs, not 3"),
+        (make_zip({"tiny/tiny.txt": b"Go.\tVe.\nHi.\nNo.\tNo.\n"}), "only 2 of 3 lines are sentence pairs"),
+        (
+            make_zip({"tiny/tiny.txt": b"Go.\tVe.\nHi.\t \nNo.\tNo.\n"}),
+            "only 2 of 3 lines are sentence pairs",
+        ),
+        (make_zip({"tiny/tiny.txt": "Go.\tVé.\n".encode("latin-1")}), "not UTF-8"),
+    ],
+)
+def test_broken_file_is_refused(place, content, reason, tmp_path, cache, monkeypatch) -> None:
+    monkeypatch.setenv("COURSE_DATA", str(tmp_path / "given"))
+    path = put(tmp_path / "given" if place == "COURSE_DATA" else cache, content)
+    with pytest.raises(BrokenArchive, match=reason) as caught:
+        datasets.load_pairs("tiny")
+    assert str(path) in str(caught.value) and "Replace this file" in str(caught.value)
+    with pytest.raises(BrokenArchive, match="has SHA-256"):
+        datasets.load_pairs("fixed")
+    assert path.read_bytes() == content
+    assert not list(tmp_path.rglob("evil.txt"))
+
+
+def test_link_is_refused(cache) -> None:
+    file = io.BytesIO(ARCHIVE)
+    with zipfile.ZipFile(file, "a") as archive:
+        link = zipfile.ZipInfo("tiny/link")
+        link.external_attr = 0o120777 << 16
+        archive.writestr(link, "/etc/passwd")
+    put(cache, file.getvalue())
+    with pytest.raises(BrokenArchive, match="'tiny/link' points outside"):
+        datasets.locate("tiny")
+
+
+def test_every_damage_is_named(cache) -> None:
+    """Truncated anywhere, or with any single byte changed, the archive is read correctly or refused."""
+    cut = [ARCHIVE[:length] for length in range(len(ARCHIVE))]
+    changed = [ARCHIVE[:i] + bytes([ARCHIVE[i] ^ 0xFF]) + ARCHIVE[i + 1 :] for i in range(len(ARCHIVE))]
+    refused = 0
+    for content in cut + changed:
+        path = put(cache, content)
+        try:
+            assert TINY.check(path) == "SHA-256 of tiny/tiny.txt"
+        except BrokenArchive:
+            refused += 1
+    assert refused > 0.6 * len(cut + changed)
+
+
+def test_unknown_checksum_is_said_openly(cache, caplog) -> None:
+    put(cache, make_zip({"tiny/tiny.txt": OTHER_TEXT}))
+    assert datasets.load_pairs("tiny")[2] == ("Who is she?", "¿Quién es?")
+    assert "3 well-formed pairs, although the SHA-256 of tiny/tiny.txt is unknown" in caplog.text
+    caplog.clear()
+    put(cache)
+    assert datasets.load_pairs("tiny") == PAIRS  # read again because the file has changed
+    assert caplog.text == ""
+
+
+# Sets of several files
+
+LINES = {
+    f"{split}.{side}.gz": gzip.compress("".join(f"{word} {number}\n" for number in numbers).encode())
+    for split, numbers in (("train", (1, 2, 3, 4)), ("val", (2,)), ("test", (5, 6)))
+    for side, word in (("de", "Satz"), ("en", "sentence"))
+}
+
+
+def several(*folders: str) -> DataSet:
+    """A set of six small files, with these folders as URLs."""
+    about = {"about": "six files", "license": "none", "source": "German", "target": "English"}
+    parts = tuple(
+        DataSet(
+            name="several",
+            file=f"several/{name}",
+            urls=tuple(f"{folder}/{name}" for folder in folders),
+            sha256=hashlib.sha256(content).hexdigest(),
+            **about,
+        )
+        for name, content in LINES.items()
+    )
+    return DataSet(name="several", file="several", parts=parts, **about)
+
+
+def test_a_set_of_several_files_is_downloaded_file_by_file(server, cache, offer) -> None:
+    server.files.update({f"/{name}": content for name, content in LINES.items()})
+    offer(several(server.url))
+    data = datasets.load_translation("several")
+    assert data.train == [(f"Satz {i}", f"sentence {i}") for i in (1, 3, 4)]
+    assert data.left_out == data.validation == [("Satz 2", "sentence 2")]
+    assert data.test == [("Satz 5", "sentence 5"), ("Satz 6", "sentence 6")]
+    assert len(datasets.load_pairs("several")) == 7
+    assert sorted(server.asked) == sorted(f"/{name}" for name in LINES)
+    assert datasets.find("several") == cache / "several"
+    files = datasets.locate_files("several")
+    assert datasets.find_set("several").check(*files) == "SHA-256 of each of its 6 files"
+
+
+def test_all_files_of_a_set_must_be_there_and_be_whole(tmp_path, monkeypatch, nowhere, offer) -> None:
+    offer(several(nowhere))
+    given = tmp_path / "given" / "several"
+    given.mkdir(parents=True)
+    for name, content in LINES.items():
+        (given / name).write_bytes(content)
+    monkeypatch.setenv("COURSE_DATA", str(tmp_path / "given"))
+    assert datasets.load_translation("several", max_words=2).test and datasets.find("several") == given
+    (given / "val.en.gz").write_bytes(LINES["val.en.gz"][:-9])
+    with pytest.raises(BrokenArchive, match="is not the data set 'several': the file has SHA-256"):
+        datasets.load_translation("several")
+    (given / "val.en.gz").unlink()
+    with pytest.raises(DataSetUnavailable, match="several/val.en.gz"):
+        datasets.load_translation("several")
+
+
+def test_the_files_of_a_set_may_lie_in_both_places(tmp_path, cache, monkeypatch, capsys, offer) -> None:
+    offer(several())
+    monkeypatch.setenv("COURSE_DATA", str(tmp_path / "given"))
+    for number, (name, content) in enumerate(LINES.items()):
+        folder = (tmp_path / "given", cache)[number % 2] / "several"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    assert len(datasets.load_pairs("several")) == 7
+    assert data.verified("several")
+    said = capsys.readouterr().out
+    assert "verified by SHA-256 of each of its 6 files" in said
+    assert f"{tmp_path / 'given' / 'several'} and {cache / 'several'} (0.0 MB)" in said
+    assert said.splitlines()[1].strip() in data.described("several")
+
+
+def test_unequal_texts_are_named(cache, offer) -> None:
+    entry = several()
+    entry = dataclasses.replace(entry, parts=(*entry.parts[:3], entry.parts[5], *entry.parts[4:]))
+    offer(entry)
+    (cache / "several").mkdir(parents=True)
+    for name, content in LINES.items():
+        (cache / "several" / name).write_bytes(content)
+    with pytest.raises(BrokenArchive, match="several/test.en.gz has 2 translations for 1 sentences"):
+        datasets.load_pairs("several")

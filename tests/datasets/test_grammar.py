@@ -1,0 +1,737 @@
+"""The phrase grammar: word forms against a handwritten list, and every pair against independent checks."""
+
+import csv
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from course_lib.datasets import grammar
+from course_lib.datasets.grammar import english, lexicon, spanish, tables
+from course_lib.datasets.grammar.clauses import (
+    NEGATIVE,
+    QUESTION,
+    Predicate,
+    Shape,
+    clause,
+    finished,
+    governed,
+)
+from course_lib.datasets.grammar.phrases import PRONOUNS, Dice, names, noun_phrase, possessed
+from course_lib.utils.files import data_folder
+
+ROOT = Path(__file__).resolve().parents[2]
+ME, YOU, HE, SHE, WE, THEY = PRONOUNS
+FORMS = """
+hablar present hablo hablas habla hablamos hablan
+comer present como comes come comemos comen
+vivir present vivo vives vive vivimos viven
+pensar present pienso piensas piensa pensamos piensan
+poder present puedo puedes puede podemos pueden
+jugar present juego juegas juega jugamos juegan
+pedir present pido pides pide pedimos piden
+repetir present repito repites repite repetimos repiten
+seguir present sigo sigues sigue seguimos siguen
+elegir present elijo eliges elige elegimos eligen
+proteger present protejo proteges protege protegemos protegen
+conocer present conozco conoces conoce conocemos conocen
+traducir present traduzco traduces traduce traducimos traducen
+construir present construyo construyes construye construimos construyen
+enviar present envío envías envía enviamos envían
+limpiar present limpio limpias limpia limpiamos limpian
+estudiar present estudio estudias estudia estudiamos estudian
+oír present oigo oyes oye oímos oyen
+reír present río ríes ríe reímos ríen
+tener present tengo tienes tiene tenemos tienen
+ir present voy vas va vamos van
+ser present soy eres es somos son
+estar present estoy estás está estamos están
+haber present he has ha hemos han
+saber present sé sabes sabe sabemos saben
+salir present salgo sales sale salimos salen
+ver present veo ves ve vemos ven
+dar present doy das da damos dan
+decir present digo dices dice decimos dicen
+hablar past hablé hablaste habló hablamos hablaron
+comer past comí comiste comió comimos comieron
+vivir past viví viviste vivió vivimos vivieron
+buscar past busqué buscaste buscó buscamos buscaron
+pagar past pagué pagaste pagó pagamos pagaron
+empezar past empecé empezaste empezó empezamos empezaron
+jugar past jugué jugaste jugó jugamos jugaron
+leer past leí leíste leyó leímos leyeron
+oír past oí oíste oyó oímos oyeron
+construir past construí construiste construyó construimos construyeron
+pedir past pedí pediste pidió pedimos pidieron
+dormir past dormí dormiste durmió dormimos durmieron
+preferir past preferí preferiste prefirió preferimos prefirieron
+reír past reí reíste rio reímos rieron
+sonreír past sonreí sonreíste sonrió sonreímos sonrieron
+perder past perdí perdiste perdió perdimos perdieron
+volver past volví volviste volvió volvimos volvieron
+conocer past conocí conociste conoció conocimos conocieron
+proteger past protegí protegiste protegió protegimos protegieron
+seguir past seguí seguiste siguió seguimos siguieron
+traducir past traduje tradujiste tradujo tradujimos tradujeron
+traer past traje trajiste trajo trajimos trajeron
+hacer past hice hiciste hizo hicimos hicieron
+ir past fui fuiste fue fuimos fueron
+dar past di diste dio dimos dieron
+ver past vi viste vio vimos vieron
+estar past estuve estuviste estuvo estuvimos estuvieron
+hablar imperfect hablaba hablabas hablaba hablábamos hablaban
+comer imperfect comía comías comía comíamos comían
+ir imperfect iba ibas iba íbamos iban
+ser imperfect era eras era éramos eran
+ver imperfect veía veías veía veíamos veían
+hablar future hablaré hablarás hablará hablaremos hablarán
+tener future tendré tendrás tendrá tendremos tendrán
+hacer future haré harás hará haremos harán
+oír future oiré oirás oirá oiremos oirán
+deber conditional debería deberías debería deberíamos deberían
+gustar conditional gustaría gustarías gustaría gustaríamos gustarían
+hablar subjunctive hable hables hable hablemos hablen
+dormir subjunctive duerma duermas duerma durmamos duerman
+pagar subjunctive pague pagues pague paguemos paguen
+cruzar subjunctive cruce cruces cruce crucemos crucen
+traer subjunctive traiga traigas traiga traigamos traigan
+ir subjunctive vaya vayas vaya vayamos vayan
+""".strip().splitlines()
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    return grammar.pairs()
+
+
+@pytest.mark.parametrize("line", FORMS, ids=lambda line: " ".join(line.split()[:2]))
+def test_conjugation(line):
+    infinitive, tense, *forms = line.split()
+    assert spanish.conjugate(infinitive, tense) == tuple(forms)
+
+
+NOT_FINITE = """
+hablar hablando hablado|comer comiendo comido|vivir viviendo vivido|leer leyendo leído
+oír oyendo oído|ir yendo ido
+dormir durmiendo dormido|pedir pidiendo pedido|preferir prefiriendo preferido|seguir siguiendo seguido
+reír riendo reído|sonreír sonriendo sonreído|traer trayendo traído|construir construyendo construido
+abrir abriendo abierto|escribir escribiendo escrito|romper rompiendo roto
+ver viendo visto|hacer haciendo hecho
+volver volviendo vuelto|resolver resolviendo resuelto|decir diciendo dicho|vestir vistiendo vestido
+"""
+
+
+@pytest.mark.parametrize("line", re.split(r"[|\n]", NOT_FINITE.strip()))
+def test_gerund_and_participle(line):
+    infinitive, gerund, participle = line.split()
+    assert (spanish.gerund(infinitive), spanish.participle(infinitive)) == (gerund, participle)
+
+
+def test_orders():
+    told = {"abrir": "abre", "cerrar": "cierra", "hacer": "haz", "ir": "ve", "leer": "lee", "pedir": "pide"}
+    forbidden = {"abrir": "no abras", "cerrar": "no cierres", "hacer": "no hagas", "ir": "no vayas"}
+    forbidden |= {
+        "buscar": "no busques",
+        "recoger": "no recojas",
+        "colgar": "no cuelgues",
+        "seguir": "no sigas",
+    }
+    assert {verb: spanish.command(verb, False) for verb in told} == told
+    assert {verb: spanish.command(verb, True) for verb in forbidden} == forbidden
+
+
+def test_pronouns_of_the_verb():
+    assert spanish.verb_group("levantarse", "present", 3) == "nos levantamos"
+    assert spanish.verb_group("levantarse", "going to", 0) == "voy a levantarme"
+    assert spanish.verb_group("ducharse", "progressive", 2) == "se está duchando"
+    assert spanish.verb_group("ver", "perfect", 4, "la") == "la han visto"
+    assert spanish.verb_group("ayudar", "going to", 1, "nos") == "vas a ayudarnos"
+
+
+PLURALS = (
+    "libro libros|ciudad ciudades|lápiz lápices|canción canciones|autobús autobuses|café cafés|árbol árboles"
+)
+
+
+@pytest.mark.parametrize(
+    "both", f"{PLURALS}|inglés ingleses|alemán alemanes|fácil fáciles|jardín jardines".split("|")
+)
+def test_spanish_plurals(both):
+    one, many = both.split()
+    assert spanish.plural(one) == many
+
+
+def test_adjectives_agree():
+    table = {one.spanish: one for one in lexicon.adjectives()}
+    forms = {
+        "rojo": "rojo roja rojos rojas",
+        "grande": "grande grande grandes grandes",
+        "español": "español española españoles españolas",
+        "inglés": "inglés inglesa ingleses inglesas",
+        "joven": "joven joven jóvenes jóvenes",
+        "trabajador": "trabajador trabajadora trabajadores trabajadoras",
+        "cortés": "cortés cortés corteses corteses",
+    }
+    for word, expected in forms.items():
+        one = table[word]
+        found = [
+            spanish.agree(word, one.feminine, one.plural, gender, many)
+            for many in (False, True)
+            for gender in "mf"
+        ]
+        assert found == expected.split()
+
+
+ENGLISH = """
+read reads read read reading|write writes wrote written writing
+go goes went gone going|fix fixes fixed fixed fixing
+watch watches watched watched watching|wash washes washed washed washing
+study studies studied studied studying
+play plays played played playing|stop stops stopped stopped stopping|open opens opened opened opening
+hug hugs hugged hugged hugging|clean cleans cleaned cleaned cleaning|bake bakes baked baked baking
+have has had had having|do does did done doing|swim swims swam swum swimming
+prefer prefers preferred preferred preferring
+listen listens listened listened listening|carry carries carried carried carrying|sew sews sewed sewn sewing
+"""
+
+
+@pytest.mark.parametrize("line", re.split(r"[|\n]", ENGLISH.strip()))
+def test_english_verbs(line):
+    base, *forms = line.split()
+    found = [english.form(base, which) for which in ("third", "past", "participle", "gerund")]
+    assert found == forms
+    assert english.form(f"{base} for it", "third") == f"{forms[0]} for it"
+
+
+def test_english_words():
+    comparatives = {
+        "tall": "taller",
+        "big": "bigger",
+        "happy": "happier",
+        "nice": "nicer",
+        "modern": "more modern",
+    }
+    comparatives |= {"cheap": "cheaper", "famous": "more famous", "slow": "slower", "strange": "stranger"}
+    assert {word: english.comparative(word) for word in comparatives} == comparatives
+    articles = {"apple": "an", "book": "a", "uniform": "a", "university": "a", "useful": "a", "honest": "an"}
+    assert {word: english.article(word) for word in articles} == articles
+    plurals = {"box": "boxes", "city": "cities", "boy": "boys", "church": "churches", "potato": "potatoes"}
+    plurals |= {"radio": "radios", "photo": "photos", "dish": "dishes", "glass": "glasses"}
+    assert {word: english.plural(word) for word in plurals} == plurals
+
+
+def noun(word):
+    return next(one for one in lexicon.nouns() + lexicon.people() if one.english == word)
+
+
+def test_noun_phrases():
+    red, good = (next(one for one in lexicon.adjectives() if one.english == word) for word in ("red", "good"))
+    cases = [
+        (("the", noun("water")), ("the water", "el agua")),
+        (("this", noun("water")), ("this water", "esta agua")),
+        (("a", noun("eagle")), ("an eagle", "un águila")),
+        (("the", noun("eagle"), True), ("the eagles", "las águilas")),
+        (("my", noun("hand"), True), ("my hands", "mis manos")),
+        (("our", noun("house")), ("our house", "nuestra casa")),
+        (("a", noun("car"), False, red), ("a red car", "un coche rojo")),
+        (("those", noun("skirt"), True, red), ("those red skirts", "esas faldas rojas")),
+        (("a", noun("book"), False, good), ("a good book", "un buen libro")),
+        (("many", noun("movie"), True, good), ("many good movies", "muchas buenas películas")),
+        (("the", noun("doctor")), ("the doctor", "la doctora")),
+        (("generic", noun("apple"), True), ("apples", "las manzanas")),
+        (("", noun("bread")), ("bread", "pan")),
+    ]
+    for asked, expected in cases:
+        assert noun_phrase(*asked)[:2] == expected
+    ana = next(one for one in names() if one.english == "Ana")
+    assert possessed(ana, noun("car"), False, red)[:2] == ("Ana's red car", "el coche rojo de Ana")
+
+
+def test_clauses():
+    read = Predicate("read", "leer", "the book", "el libro")
+    know = Predicate("know", "conocer", "Ana", "a Ana", state=True)
+    see = Predicate("see", "ver", "her", "", "la")
+    tired = Predicate("be", "estar", "tired", "cansada", state=True)
+    want = governed(("want to", "querer", ""), see, 0, state=True)
+    cases = [
+        (ME, read, Shape("past", NEGATIVE), "I didn't read the book", "no leí el libro"),
+        (SHE, read, Shape("present"), "she reads the book", "ella lee el libro"),
+        (HE, read, Shape("used to"), "he used to read the book", "él leía el libro"),
+        (WE, know, Shape("past"), "we knew Ana", "conocíamos a Ana"),
+        (ME, know, Shape("present", QUESTION), "do I know Ana", "conozco a Ana"),
+        (
+            THEY,
+            see,
+            Shape("perfect", adverb=("never", "nunca")),
+            "they have never seen her",
+            "ellos nunca la han visto",
+        ),
+        (ME, want, Shape("past"), "I wanted to see her", "quería verla"),
+        (
+            SHE,
+            tired,
+            Shape("present", NEGATIVE, asked=("why", "por qué")),
+            "why isn't she tired",
+            "por qué no está cansada ella",
+        ),
+        (
+            YOU,
+            read,
+            Shape("future", QUESTION, asked=("when", "cuándo")),
+            "when will you read the book",
+            "cuándo leerás el libro",
+        ),
+    ]
+    for subject, predicate, shape, en, es in cases:
+        assert clause(subject, predicate, shape) == (en, es)
+
+
+def test_finished():
+    assert finished("does he go to the park", "él va a el parque", "?") == (
+        "Does he go to the park?",
+        "¿Él va al parque?",
+    )
+    assert finished("x", "es el libro de el maestro y invitados")[1] == "Es el libro del maestro e invitados."
+    assert finished("for him", "para él, de él")[1] == "Para él, de él."
+
+
+# What follows looks at the finished pairs only, with the tables read afresh.
+
+
+def read_table(name):
+    with open(data_folder() / f"{name}.csv", encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def words(sentence):
+    return re.sub(r"[.,?¿!]", "", sentence).lower().split()
+
+
+def test_there_are_enough_and_they_are_distinct(pairs):
+    assert len(pairs) == len(set(pairs)) == len({en for en, _ in pairs}) >= 90_000
+    assert len(pairs) < 110_000
+    assert len({es for _, es in pairs}) > 0.99 * len(pairs)
+    assert all(1 <= len(text.split()) <= 8 for pair in pairs for text in pair)
+
+
+def test_sentences(pairs):
+    assert set(grammar.sentences("en")) == {en for en, _ in pairs}
+    assert len(grammar.sentences("es")) == len({es for _, es in pairs})
+    with pytest.raises(ValueError, match="'fr'.*'en' nor 'es'"):
+        grammar.sentences("fr")
+
+
+def test_the_caller_gets_a_list_of_its_own(pairs):
+    grammar.pairs().clear()
+    assert len(grammar.pairs()) == len(pairs)
+
+
+def test_the_order_is_mixed(pairs):
+    def questions(some):
+        return sum(en.endswith("?") for en, _ in some) / len(some)
+
+    def opinions(some):
+        return sum(" that " in en for en, _ in some) / len(some)
+
+    for fraction in (questions, opinions):
+        assert fraction(pairs[:5000]) == pytest.approx(fraction(pairs), rel=0.25)
+
+
+def test_every_process_makes_the_same_pairs():
+    code = "import hashlib; from course_lib.datasets import grammar; "
+    code += "print(hashlib.sha256(repr(grammar.pairs()).encode()).hexdigest())"
+    found = set()
+    for seed in ("1", "2"):
+        variables = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True
+        )
+        found.add(done.stdout)
+    assert len(found) == 1
+
+
+def test_every_word_of_the_lexicon_is_used(pairs):
+    counts = [Counter(word for pair in pairs for word in words(pair[side])) for side in (0, 1)]
+    for one in read_table("nouns") + read_table("people") + read_table("adjectives"):
+        forms = {one["english"].lower(), one.get("plural") or english.plural(one["english"].lower())}
+        assert sum(counts[0][form.split()[-1]] for form in forms) >= 20, one
+    for one in read_table("verbs"):
+        verb = spanish.bare(one["spanish"])
+        forms = {verb, *spanish.conjugate(verb, "present"), *spanish.conjugate(verb, "past")}
+        assert sum(counts[1][form] for form in forms) >= 60, one
+
+
+def form_of_english(pair):
+    en, _ = pair
+    return bool(re.fullmatch(r"[A-Z][A-Za-zóá,' ]*[a-zá][.?]", en)) and "  " not in en and " ," not in en
+
+
+def form_of_spanish(pair):
+    _, es = pair
+    letters = "A-Za-zÁÉÍÓÚáéíóúñüÑ"
+    return (
+        bool(re.fullmatch(rf"(¿[{letters}, ]+\?|[{letters}, ]+\.)", es)) and "  " not in es and " ," not in es
+    )
+
+
+def capital(pair):
+    return pair[0][0].isupper() and pair[1].lstrip("¿")[0].isupper()
+
+
+def question_marks(pair):
+    en, es = pair
+    return en.endswith("?") == es.endswith("?") == es.startswith("¿") and es.count("¿") == es.count("?")
+
+
+def contractions(pair):
+    return not re.search(r"\b(a|de) el\b", pair[1].lower()) and not re.search(r"\by h?i", pair[1].lower())
+
+
+def a_or_an(pair):
+    for article, word in re.findall(r"\b(an?) (\w+)", pair[0].lower()):
+        vowel = word[0] in "aeiou" and not word.startswith(("uni", "use")) or word == "honest"
+        if vowel != (article == "an"):
+            return False
+    return True
+
+
+def negation(pair):
+    en, es = words(pair[0]), words(pair[1])
+    return any(word.endswith("n't") or word in ("not", "no") for word in en) == ("no" in es)
+
+
+DETERMINERS = {
+    "el un este ese nuestro otro": ("m", False),
+    "la una esta esa nuestra otra": ("f", False),
+    "los estos esos nuestros algunos muchos varios demasiados cuántos": ("m", True),
+    "las estas esas nuestras algunas muchas varias demasiadas cuántas": ("f", True),
+    "mi tu su cada": (None, False),
+    "mis tus sus dos tres cuatro cinco seis diez": (None, True),
+}
+
+
+@cache
+def determiners():
+    return {word: agreement for line, agreement in DETERMINERS.items() for word in line.split()}
+
+
+@cache
+def spanish_verb_forms():
+    verbs = {spanish.bare(one["spanish"]) for one in read_table("verbs") + read_table("givings")}
+    return {
+        form for verb in verbs for tense in ("present", "past") for form in spanish.conjugate(verb, tense)
+    }
+
+
+@cache
+def spanish_nouns():
+    """Spanish noun forms whose gender and number are certain."""
+    found = {}
+    for one in read_table("nouns"):
+        for form, many in (
+            (one["spanish"], False),
+            (one["spanish_plural"] or spanish.plural(one["spanish"]), True),
+        ):
+            found.setdefault(form, set()).add((one["gender"], many))
+    for one in read_table("people"):
+        for gender, form in (("m", one["masculine"]), ("f", one["feminine"])):
+            if form:
+                found.setdefault(form, set()).add((gender, False))
+                found.setdefault(spanish.plural(form), set()).add((gender, True))
+    certain = {form: found[form].pop() for form in found if len(found[form]) == 1}
+    return {form: certain[form] for form in certain if form not in spanish_verb_forms()}
+
+
+def article_agrees(pair):
+    """Each determiner before a noun agrees with it."""
+    tokens = words(pair[1])
+    for first, second in zip(tokens, tokens[1:], strict=False):
+        if first in determiners() and second in spanish_nouns():
+            (wanted, many), (gender, plural) = determiners()[first], spanish_nouns()[second]
+            if gender == "f*" and not plural and first in ("el", "un"):
+                continue
+            if (
+                many != plural
+                or (wanted and wanted != gender[0])
+                or (gender == "f*" and first in ("la", "una"))
+            ):
+                return False
+    return True
+
+
+@cache
+def adjective_forms():
+    """Adjective forms that show gender, with that gender and number."""
+    table = [
+        one for one in read_table("adjectives") if one["position"] != "before" and one["spanish"][-1] == "o"
+    ]
+    stems = [one["spanish"][:-1] for one in table]
+    endings = {"o": ("m", False), "a": ("f", False), "os": ("m", True), "as": ("f", True)}
+    found = {stem + ending: agreement for stem in stems for ending, agreement in endings.items()}
+    other = {*spanish_verb_forms(), "rápido"}  # the adverb
+    return {form: found[form] for form in found if form not in other}
+
+
+def adjective_agrees(pair):
+    """Each adjective right after a noun, or after a noun and a copula, agrees with it."""
+    text = " ".join(words(pair[1]))
+    for match in re.finditer(
+        r"(?=\b(\w+) (?:(?:no )?(?:es|son|era|eran|está|están|estaba|estaban) (?:muy )?)?(\w+)\b)", text
+    ):
+        first, second = match.groups()
+        if first in spanish_nouns() and second in adjective_forms():
+            gender, many = spanish_nouns()[first]
+            before = text[: match.start()].split()
+            if (gender[0], many) != adjective_forms()[second] and not {"de", "y", "que"} & set(before):
+                return False
+    return True
+
+
+@cache
+def certain_translations():
+    """English noun form to Spanish one, where neither is also a verb or another noun's translation."""
+    table = read_table("nouns")
+    spoken = set()
+    for verb in {one["english"] for one in read_table("verbs") + read_table("givings")}:
+        spoken |= {
+            verb.split()[0],
+            *(english.form(verb, which).split()[0] for which in ("third", "past", "gerund")),
+        }
+        spoken |= set(verb.split()[1:])
+    spoken |= spanish_verb_forms()
+    spoken |= {
+        word for one in read_table("adjectives") + read_table("adverbials") for word in one["spanish"].split()
+    }
+    spoken |= {word for one in read_table("adjectives") for word in one["english"].lower().split()}
+    forms = []
+    for one in table:
+        plurals = (
+            one["plural"] or english.plural(one["english"]),
+            one["spanish_plural"] or spanish.plural(one["spanish"]),
+        )
+        forms += [(one["english"].lower(), one["spanish"]), plurals]
+    en, es = Counter(first for first, _ in forms), Counter(second for _, second in forms)
+    certain = {a: b for a, b in forms if en[a] == es[b] == 1 and not {a, b} & spoken and " " not in a + b}
+    # a living room is no room
+    return {a: b for a, b in certain.items() if a not in ("room", "rooms")}
+
+
+def nouns_translated(pair):
+    """A noun form in English has its translation, in the same number, in Spanish."""
+    en, es = set(words(pair[0])), set(words(pair[1]))
+    return all(certain_translations()[word] in es for word in en if word in certain_translations())
+
+
+@cache
+def english_bases():
+    verbs = {
+        one["english"].split()[0]
+        for one in read_table("verbs") + read_table("givings") + read_table("controls")
+    }
+    return verbs | {"be", "use", "like", "love", "hurt", "rain", "snow", "think", "say"}
+
+
+def do_support(pair):
+    """A base form follows don't, doesn't, didn't, won't, can't; no -s follows "does" anywhere."""
+    tokens = words(pair[0])
+    for first, second in zip(tokens, tokens[1:], strict=False):
+        if first in ("don't", "doesn't", "didn't", "won't", "can't", "shouldn't") and tokens[0] != "why":
+            if second not in english_bases():
+                return False
+    if tokens[0] in ("does", "do", "did") and tokens[1] in ("he", "she", "you", "they"):
+        return tokens[2] not in third_forms()[0]
+    return True
+
+
+@cache
+def third_forms():
+    bases = english_bases() - {"must", "can", "should"}
+    return {english.form(base, "third") for base in bases}, {
+        base for base in bases if english.form(base, "past") != base
+    }
+
+
+def english_person(pair):
+    """he and she take -s in the present, the other pronouns do not."""
+    first, second, *_ = [*words(pair[0]), ""]
+    with_s, without = third_forms()
+    if first in ("he", "she"):
+        return second not in without
+    return first not in ("i", "you", "we", "they") or second not in with_s
+
+
+SKIPPED = set(
+    "no nunca siempre ya todavía casi normalmente a menudo veces me te se nos lo la los le les".split()
+)
+
+
+def spanish_person(pair):
+    """The ending of the first verb fits a pronoun subject that opens the sentence."""
+    en, es = words(pair[0]), words(pair[1])
+    if {"like", "likes", "liked", "love", "loved", "interested"} & set(en):  # the subject is what is liked
+        return True
+    rest = [word for word in es if word not in SKIPPED]
+    if es[0] in ("él", "ella") and en[0] in ("he", "she"):
+        return not re.search(r"(n|mos|(?<!vi)(?<!si)ste)$", rest[1])
+    if es[0] == "ellos" and en[0] == "they":
+        return rest[1].endswith("n")
+    if en[0] == "we":
+        return rest[0].endswith("mos")
+    if en[0] == "you":
+        return re.search(r"(s|ste)$", rest[0]) is not None
+    return True
+
+
+CHECKS = [
+    form_of_english,
+    form_of_spanish,
+    capital,
+    question_marks,
+    contractions,
+    a_or_an,
+    negation,
+    article_agrees,
+    adjective_agrees,
+    nouns_translated,
+    do_support,
+    english_person,
+    spanish_person,
+]
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_every_pair(check, pairs):
+    wrong = [pair for pair in pairs if not check(pair)]
+    assert not wrong[:10], len(wrong)
+
+
+FAULTS = {
+    ("He eats  bread.", "Él come pan."): form_of_english,
+    ("He eats bread", "Él come pan."): form_of_english,
+    ("He eats bread.", "Él come  pan."): form_of_spanish,
+    ("He eats bread.", "Él come pan"): form_of_spanish,
+    ("he eats bread.", "Él come pan."): capital,
+    ("Does he eat bread?", "Él come pan?"): question_marks,
+    ("Does he eat bread?", "¿Él come pan."): question_marks,
+    ("I go to the park.", "Voy a el parque."): contractions,
+    ("The book is from the boy.", "Es de el niño."): contractions,
+    ("He has an book.", "Él tiene un libro."): a_or_an,
+    ("He has a apple.", "Él tiene una manzana."): a_or_an,
+    ("He doesn't eat bread.", "Él come pan."): negation,
+    ("He eats the bread.", "Él no come el pan."): negation,
+    ("The table is new.", "El mesa es nueva."): article_agrees,
+    ("The maps are new.", "Las mapas son nuevas."): article_agrees,
+    ("The water is cold.", "La agua está fría."): article_agrees,
+    ("My tables are new.", "Mi mesas son nuevas."): article_agrees,
+    ("She has a red table.", "Ella tiene una mesa rojo."): adjective_agrees,
+    ("The tables are red.", "Las mesas son rojos."): adjective_agrees,
+    ("She has the tables.", "Ella tiene la mesa."): nouns_translated,
+    ("She sees the cat.", "Ella ve el perro."): nouns_translated,
+    ("She doesn't eats bread.", "Ella no come pan."): do_support,
+    ("Does she eats bread?", "¿Ella come pan?"): do_support,
+    ("She eat bread.", "Ella come pan."): english_person,
+    ("They eats bread.", "Ellos comen pan."): english_person,
+    ("They eat bread.", "Ellos come pan."): spanish_person,
+    ("We eat bread.", "Comen pan."): spanish_person,
+    ("She eats bread.", "Ella comen pan."): spanish_person,
+}
+
+
+@pytest.mark.parametrize("pair", FAULTS, ids=" | ".join)
+def test_the_checks_see_a_wrong_pair(pair):
+    assert not FAULTS[pair](pair)
+
+
+GUSTAR = "gusta gustan encanta encantan duele duelen interesa interesan".split()
+MANY = set("los las ellos mis tus sus nuestros nuestras estos estas esos esas".split())
+
+
+def test_gustar(pairs):
+    """The verb agrees with the thing that is liked, the pronoun with the person."""
+    seen = Counter()
+    for _, sentence in pairs:
+        tokens = words(sentence)
+        for word in set(GUSTAR) & set(tokens):
+            place = tokens.index(word)
+            assert word.endswith("n") == (tokens[place + 1] in MANY), sentence
+            if tokens[place - 1] in ("le", "les"):
+                several = tokens[1] in MANY or "y" in tokens[:place]
+                assert (tokens[place - 1] == "les") == several, sentence
+            seen[word] += 1
+    assert len(seen) == len(GUSTAR) and min(seen.values()) > 20
+
+
+def test_ser_and_estar(pairs):
+    text = "\n".join(es.lower() for _, es in pairs)
+    for wrong in (
+        "está alto",
+        "es cansado",
+        "son cansados",
+        "están altos",
+        "es en el",
+        "está de ",
+        "es contenta",
+    ):
+        assert not re.search(rf"\b{wrong}", text), wrong
+    for right in ("está cansado", "es alto", "son altos", "están cansados", "está en el", "es de méxico"):
+        assert re.search(rf"\b{right}", text), right
+
+
+def test_conventions(pairs):
+    text = " ".join(word for _, es in pairs for word in words(es))
+    spoken = set(text.split())
+    assert not spoken & {"usted", "ustedes", "vosotros", "vosotras", "os"}
+    by_english = dict(pairs)
+    assert not [
+        es for en, es in pairs if en.startswith(("I ", "We ", "You ")) and re.match(r"(Yo|Tú|Nosotros)\b", es)
+    ]
+    assert sum(en.startswith("She ") for en in by_english) > 3000
+    wanted = {"She ": "Ella ", "He ": "Él ", "They ": "Ellos "}
+    odd = [
+        (en, es)
+        for en, es in pairs
+        for who, el in wanted.items()
+        if en.startswith(who) and not es.startswith(el)
+    ]
+    assert all(re.match(r"A (él|ella|ellos) ", es) for _, es in odd)
+
+
+@pytest.mark.parametrize("pattern", grammar.WANTED, ids=lambda pattern: pattern.__name__)
+def test_each_pattern_keeps_its_types(pattern):
+    dice = Dice(7)
+    found = [pattern(dice) for _ in range(60)]
+    assert sum(pair is not None for pair in found) > 5
+    dice = Dice(7)
+    assert [pattern(dice) for _ in range(60)] == found
+
+
+def test_tables_are_whole():
+    for path in sorted(data_folder().glob("*.csv")):
+        assert tables.rows(path.stem), path
+        assert b"\r" not in path.read_bytes()
+    described = set(
+        re.findall(r"^\| `(\w+)\.csv`", (data_folder() / "README.md").read_text("utf-8"), re.MULTILINE)
+    )
+    assert described == {path.stem for path in data_folder().glob("*.csv")}
+
+
+def test_a_crooked_table_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "odd.csv").write_text("one,two\na,b\nc\n", "utf-8")
+    monkeypatch.setattr(tables, "data_folder", lambda: tmp_path)
+    with pytest.raises(ValueError, match="odd.csv, line 3: 1 cells, but the header has 2"):
+        tables.rows("odd")
+
+
+def test_two_translations_are_refused():
+    answers = iter([("Yes.", "Sí."), ("Yes.", "Ya.")])
+
+    def pattern(dice):
+        return next(answers)
+
+    with pytest.raises(ValueError, match="'Yes.' has two translations: 'Sí.' and 'Ya.'"):
+        grammar._fill(pattern, 5, {})

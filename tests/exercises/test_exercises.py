@@ -1,0 +1,466 @@
+"""Each exercise accepts its solution and names the mistake in each known wrong answer."""
+
+import ast
+import inspect
+import itertools
+import json
+import re
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+import torch
+import torch.nn.functional as F
+
+from course_lib.cli.environment import ROOT
+from course_lib.exercises import Exercise, Mistake, answer_or_reference, catalogue, check, grade
+from course_lib.exercises.comparing import alike, call
+from course_lib.exercises.exercise import mistake
+from course_lib.layers.attention import attention
+
+EXERCISES = catalogue()
+MISTAKES = [(exercise, known) for exercise in EXERCISES.values() for known in exercise.mistakes]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+SOLUTION = re.compile(r"<details>.*?```python\n(.*?)```.*?</details>", re.DOTALL)
+
+
+def name_of(case: object) -> str | None:
+    return getattr(case, "id", None) or getattr(case, "name", None) or getattr(case, "stem", None)
+
+
+def chapter(name: str) -> str:
+    return re.split(r"[._]", name)[0]
+
+
+# ---- every exercise
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=name_of)
+def test_the_reference_passes(exercise: Exercise) -> None:
+    assert grade(exercise, exercise.reference).state == "passed"
+    errors = [call(exercise.reference, arguments).error for arguments in exercise.inputs]
+    assert not any(isinstance(error, TypeError) for error in errors)  # of wrong annotations, for example
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=name_of)
+def test_the_stub_is_not_tried_yet(exercise: Exercise) -> None:
+    def stub(*arguments): ...
+
+    assert grade(exercise, stub).state == "not tried"
+    assert grade(exercise, ...).state == "not tried"
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=name_of)
+def test_an_answer_of_an_unknown_kind_gets_a_counterexample(exercise: Exercise) -> None:
+    verdict = grade(exercise, lambda *arguments: {"none": "of this"})
+    assert (verdict.state, verdict.mistake) == ("wrong", None)
+
+
+@pytest.mark.parametrize(("exercise", "known"), MISTAKES, ids=name_of)
+def test_each_mistake_is_called_by_its_name(exercise: Exercise, known: Mistake) -> None:
+    for wrong in known.wrong:
+        verdict = grade(exercise, wrong)
+        assert (verdict.state, verdict.mistake) == ("mistake", known.name)
+        assert known.name in " ".join(verdict.text.split())
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=name_of)
+def test_reference_and_mistakes_differ_pairwise(exercise: Exercise) -> None:
+    families = [("", exercise.reference)] + [(m.name, wrong) for m in exercise.mistakes for wrong in m.wrong]
+    outcomes = [(name, [call(f, arguments) for arguments in exercise.inputs]) for name, f in families]
+    for (name, mine), (other, theirs) in itertools.combinations(outcomes, 2):
+        pairs = [pair for a, b in zip(mine, theirs, strict=True) for pair in ((a, b), (b, a))]
+        same = all(alike(*pair, exercise.tolerance) for pair in pairs)
+        assert name == other or not same, f"{name!r} and {other!r} come to the same"
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=name_of)
+def test_an_exercise_knows_three_mistakes_and_one_sentence_for_each(exercise: Exercise) -> None:
+    assert len({known.name for known in exercise.mistakes}) == len(exercise.mistakes) >= 3
+    assert all(known.why.endswith((".", "?")) for known in exercise.mistakes)
+
+
+# ---- the same mistakes, written as a learner would
+
+
+def loss_as_a_number(logits, labels):
+    return F.cross_entropy(logits[labels != 0], labels[labels != 0]).detach()
+
+
+def loss_shifted_again(logits, labels):
+    return F.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten(), ignore_index=0)
+
+
+def shift_without_special_tokens(ids):
+    return ids[:-1], ids[1:]
+
+
+def smoothing_as_a_one_hot(logits, label, epsilon):
+    target = torch.full_like(logits, epsilon / len(logits)).detach()
+    target[label] = 1 - epsilon
+    return -(target * logits.log_softmax(0)).sum()
+
+
+def train_on_what_it_reads(model, batches, optimizer):
+    losses = []
+    for source, target in batches:
+        loss = F.cross_entropy(model(source, target).mT, target, ignore_index=0)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def lm_loss_across_rows(logits, ids):
+    return F.cross_entropy(logits.reshape(-1, logits.shape[-1])[:-1], ids.reshape(-1)[1:])
+
+
+def gpt_that_sees_the_future(ids, embedding, positions, blocks, norm):
+    x = F.embedding(ids, embedding) + positions[torch.arange(ids.shape[1])]
+    for block in blocks:
+        x = block(x)
+    return F.linear(norm(x), embedding)
+
+
+def top_p_beyond_the_mass(p, mass):
+    kept, total = torch.zeros_like(p), 0.0
+    for i in p.argsort(descending=True):
+        if total <= mass:
+            kept[i] = p[i]
+        total += p[i].item()
+    return kept / kept.sum()
+
+
+def softmax_columns(scores):
+    out = torch.empty_like(scores)
+    if scores.ndim == 1:
+        return torch.softmax(scores, 0)
+    for column in range(scores.shape[1]):
+        out[:, column] = torch.softmax(scores[:, column], 0)
+    return out
+
+
+def softmax_unshifted(scores):
+    return (scores.exp().transpose(0, -1) / scores.exp().sum(-1).transpose(0, -1)).transpose(0, -1)
+
+
+def attention_outside(q, k, v):
+    weights = torch.nn.functional.softmax(torch.einsum("...qd,...kd->...qk", q, k), dim=-1)
+    return torch.einsum("...qk,...kd->...qd", weights, v) * q.size(-1) ** -0.5
+
+
+def scores_by_d(q, k):
+    return torch.einsum("...qd,...kd->...qk", q / q.size(-1), k)
+
+
+def scores_swapped(q, k):
+    return torch.einsum("...qd,...kd->...kq", q, k) / q.size(-1) ** 0.5
+
+
+def attention_unscaled(q, k, v):
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v, scale=1.0)
+
+
+def gradient_in_loops(weights):
+    n = len(weights)
+    return torch.tensor([[float(i == j) * weights[i] * (1 - weights[i]) for j in range(n)] for i in range(n)])
+
+
+def layers_with_one_more(tokens, width):
+    reached = layers = 0
+    while reached <= tokens - 1:
+        reached, layers = reached + width - 1, layers + 1
+    return layers
+
+
+def hard_by_cosine(q, k, v):
+    return v[(F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).T).argmax(-1)]
+
+
+def sharp_without_scale(q, k, v, sharpness):
+    return F.scaled_dot_product_attention(q, k, v, scale=sharpness)
+
+
+def attention_with_two_softmaxes(q, k, v):
+    weights = torch.softmax(q @ k.mT * q.shape[-1] ** -0.5, dim=-1)
+    return torch.einsum("...qk,...kd->...qd", F.softmax(weights, dim=-1), v)
+
+
+def depends_by_sum(layer, x):
+    jacobian = torch.autograd.functional.jacobian(lambda x: layer(x).sum(-1), x)
+    return (jacobian != 0).any(-1)
+
+
+WRITTEN_DIFFERENTLY = {
+    ("06.shift", "your code adds neither BOS nor EOS"): shift_without_special_tokens,
+    ("06.loss", "your loss has no gradient"): loss_as_a_number,
+    ("06.loss", "your loss shifts a second time"): loss_shifted_again,
+    ("06.train", "your code does not shift"): train_on_what_it_reads,
+    ("06.bleu_on_paper", "your score has no brevity penalty"): 70.7,
+    ("06.smoothing", "your loss gives the label exactly 1 − epsilon"): smoothing_as_a_one_hot,
+    ("07.loss", "your loss flattens the batch before the shift"): lm_loss_across_rows,
+    ("07.gpt", "your model has no causal mask"): gpt_that_sees_the_future,
+    ("07.top_p", "your code keeps one token too many"): top_p_beyond_the_mass,
+    ("00.layers", "your answer has one layer too many if width − 1 divides tokens − 1"): layers_with_one_more,
+    ("00.hard", "your code compares directions only, by the cosine similarity"): hard_by_cosine,
+    (
+        "00.sharp",
+        "your code computes the attention itself, without the division by √d",
+    ): sharp_without_scale,
+    (
+        "02.depends",
+        "your code takes the gradient of a plain sum over the features of an output",
+    ): depends_by_sum,
+    ("01.temperature", "your code replaces low temperatures by a higher one"): lambda s, t: (
+        s / (0.05 if t < 0.05 else t)
+    ).softmax(-1),
+    ("01.scores", "your code does not transpose k"): lambda q, k: torch.matmul(q, k) * q.shape[-1] ** -0.5,
+    ("01.scores", "your code applies the softmax already"): lambda q, k: F.softmax(
+        q @ k.mT / q.shape[-1] ** 0.5, -1
+    ),
+    ("01.attention", "your code applies the softmax twice"): attention_with_two_softmaxes,
+    ("01.attention", "your code returns the weights as well"): lambda q, k, v: attention(q, k, v),
+    ("01.attention", "your code returns the weights instead of the averages"): lambda q, k, v: attention(
+        q, k, v
+    )[1],
+    ("01.softmax", "your code works along the wrong axis"): softmax_columns,
+    ("01.softmax", "your code does not subtract the maximum"): softmax_unshifted,
+    ("01.softmax", "your code drops the summed axis"): lambda s: (
+        (e := (s - s.amax(-1, True)).exp()) / e.sum(dim=-1)
+    ),
+    ("01.softmax", "your code never divides by the sum"): lambda s: s.exp(),
+    ("01.softmax", "your code takes one maximum for the whole matrix"): lambda s: torch.einsum(
+        "...k,...->...k", (e := (s - torch.max(s)).exp()), 1 / e.sum(-1)
+    ),
+    ("01.temperature", "your code multiplies by the temperature"): lambda s, t: torch.exp(
+        torch.log_softmax(t * s, -1)
+    ),
+    ("01.temperature", "your code divides the weights instead of the scores"): lambda s, t: (
+        1 / t * s.softmax(-1)
+    ),
+    ("01.temperature", "your answer is the same at every temperature"): lambda s, t: torch.softmax(
+        s - t, dim=-1
+    ),
+    ("01.temperature", "your code divides by √T"): lambda s, t: torch.softmax(s / t**0.5, dim=-1),
+    ("01.standard_deviation", "your answer is the ratio of the variances"): torch.tensor(16.0),
+    ("01.scores", "your code divides by d instead of √d"): scores_by_d,
+    ("01.scores", "your code does not scale"): lambda q, k: (q[..., :, None, :] * k[..., None, :, :]).sum(-1),
+    ("01.scores", "your code swaps queries and keys"): scores_swapped,
+    ("01.attention", "your code divides by √d after the softmax"): attention_outside,
+    ("01.attention", "your code does not scale"): attention_unscaled,
+    ("01.gradient", "your answer ignores the effect on the other weights"): gradient_in_loops,
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "answer"), WRITTEN_DIFFERENTLY.items(), ids=lambda one: getattr(one, "__name__", str(one))
+)
+def test_a_mistake_is_known_however_it_is_written(key: tuple[str, str], answer: object) -> None:
+    assert grade(EXERCISES[key[0]], answer).mistake == key[1]
+
+
+# ---- what the check says about other answers
+
+
+HALVE = Exercise(
+    id="00.halve",
+    reference=lambda x, by: x / by,
+    inputs=((torch.tensor([2.0, 4.0]), 2.0), (torch.arange(24.0).reshape(4, 6), 2.0)),
+    mistakes=(mistake("your code multiplies", "Divide.", lambda x, by: x * by),),
+)
+
+
+def in_place(x, by):
+    x /= by
+    return x
+
+
+def forgets_return(x, by):
+    x / by
+
+
+def half_written(x, by):
+    y = x / ...
+    return y
+
+
+def broken(x, by):
+    return x.divided(by)
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "said"),
+    [
+        (lambda x, by: x / by, "passed", r"^00\.halve: passed \(2 inputs\)\.$"),
+        (lambda x, by: (x / by).double(), "passed", "passed"),
+        (half_written, "not tried", "not tried yet"),
+        (lambda x, by: ..., "not tried", r"^00.halve: not tried yet. Replace the \.{3} with your answer.$"),
+        (lambda x, by: x * (...).real, "not tried", "not tried yet"),
+        (lambda x, by: x / by if x.ndim == 1 else ..., "wrong", "This part is not tried yet"),
+        (lambda x, by: x / by if x.ndim == 1 else x / ..., "wrong", "This part is not tried yet"),
+        (None, "not tried", "not tried yet"),
+        (lambda x, by: x * by, "mistake", r"^Not yet \(00\.halve\): your code multiplies\.\nDivide\."),
+        (lambda x, by: x - 1, "wrong", r"With x = \[2, 4\], by = 2:\nYour answer is \[1, 3\]; expected"),
+        (lambda x, by: (x / by).clamp(max=11), "wrong", r"At \[3, 5\], your answer is 11; expected 11.5"),
+        (lambda x, by: (x / by)[0], "wrong", r"has shape \(\); expected \(2,\)"),
+        (lambda x, by: x / 0 * 0, "wrong", "contains NaN"),
+        (lambda x, by: x / by > 0, "wrong", "has dtype torch.bool; expected torch.float32"),
+        (lambda x, by: (x / by).tolist(), "wrong", "has type list; expected a tensor"),
+        (lambda x, by: (x / by).numpy(), "wrong", "has type ndarray; expected a tensor"),
+        (forgets_return, "wrong", r"returns None; expected a tensor\. Is a `return` missing"),
+        (in_place, "wrong", "changes its arguments in place"),
+        (broken, "wrong", r"Your function raised AttributeError.*\non this line: return x\.divided\(by\)"),
+        (lambda x: x, "wrong", "raised TypeError"),
+        (torch.tensor([1.0]), "wrong", "asks for a function. Pass it by name"),
+    ],
+)  # fmt: skip
+def test_what_the_check_says(answer: object, state: str, said: str) -> None:
+    verdict = grade(HALVE, answer)
+    assert verdict.state == state
+    assert re.search(said, re.sub(r"(?<=\w) ?\n(?=\w)", " ", verdict.text)) or re.search(said, verdict.text)
+    assert max(map(len, verdict.text.splitlines())) <= 88
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer", "said"),
+    [
+        ((1, True), (1, False), "Value 2 of 2: Your answer is False; expected True"),
+        ((1, True), (1,), "has length 1; expected 2"),
+        ((1, True), 1, "has type int; expected 2 values"),
+        (([([3], 0.5)], 1), ([([4], 0.5)], 1), "2: Your answer is [([4], 0.5)]; expected [([3], 0.5)]."),
+        ((1, True), (1, ...), "Value 2 of 2: This part is not tried yet"),
+        ((1, True), ({}, True), "Value 1 of 2: Your answer has type dict; expected a number"),
+        (torch.tensor(2.0), 2, None),
+        (torch.tensor([True]), torch.tensor([True]), None),
+        (torch.tensor([3]), torch.tensor([3.0]), None),
+        (([0, 1], 2), (range(2), 2), None),
+        (([0, 1], 2), (torch.arange(2), 2), None),
+        ("queries", "keys", "'keys' is not right"),
+        (0.5, "a half", "'a half' is not right"),
+    ],
+)
+def test_values_of_every_kind(expected: object, answer: object, said: str | None) -> None:
+    returned = isinstance(expected, tuple)  # then the difference is spelt out
+    exercise = Exercise("00.kind", lambda *arguments: expected, ((1,) if returned else (),), ())
+    verdict = grade(exercise, (lambda x: answer) if returned else answer)
+    assert verdict.state == ("passed" if said is None else "wrong")
+    assert said is None or said in verdict.text
+
+
+def test_a_list_that_is_changed_in_place_is_noticed() -> None:
+    exercise = Exercise("00.list", lambda parts: [2 * part for part in parts], (([torch.ones(2)],),), ())
+
+    def doubled(parts):
+        for part in parts:
+            part *= 2
+        return parts
+
+    def replaced(parts):
+        parts[0] = 2 * parts[0]
+        return parts
+
+    for answer in (doubled, replaced):
+        assert "changes its arguments in place" in grade(exercise, answer).text
+    assert grade(exercise, lambda parts: [part + part for part in parts]).state == "passed"
+
+
+def test_an_answer_that_is_cut_off_from_its_gradient_is_noticed() -> None:
+    exercise = Exercise("00.square", lambda x: x.square().sum(), ((torch.ones(2, requires_grad=True),),), ())
+    for answer in (lambda x: (x * x).sum().item(), lambda x: (x * x).sum().detach()):
+        assert "no gradient can flow back" in grade(exercise, answer).text
+    assert "expected 2" in grade(exercise, lambda x: x.sum().item() + 1).text
+    assert grade(exercise, lambda x: (x * x).sum()).state == "passed"
+
+
+def test_the_answer_to_a_question_is_not_given_away() -> None:
+    assert "4" not in grade(EXERCISES["01.standard_deviation"], 5).text
+
+
+def test_check_prints_one_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    check("01.standard_deviation", 4)
+    assert capsys.readouterr().out == "01.standard_deviation: passed.\n"
+
+
+def test_a_notebook_goes_on_with_the_answer_only_if_it_passes() -> None:
+    reference = EXERCISES["01.softmax"].reference
+
+    def mine(scores):
+        return scores.softmax(dim=-1)
+
+    assert answer_or_reference("01.softmax", mine) is mine
+    for answer in (lambda scores: scores, lambda scores: ..., ...):
+        assert answer_or_reference("01.softmax", answer) is reference
+
+
+def test_an_unknown_exercise_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"no exercise '01.softmaks'.*01\.softmax"):
+        check("01.softmaks", ...)
+
+
+# ---- the notebooks
+
+
+def cells(notebook: Path) -> list[tuple[str, str]]:
+    content = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return [(cell["cell_type"], "".join(cell["source"])) for cell in content]
+
+
+def checks(source: str) -> list[tuple[str, str]]:
+    """The exercises a cell checks, each with the expression it passes."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    calls = [node for node in calls if isinstance(node.func, ast.Name) and node.func.id == "check"]
+    return [(ast.literal_eval(node.args[0]), ast.unparse(node.args[1])) for node in calls]
+
+
+def plain(source: str) -> str:
+    """The cell without the lines that only IPython reads."""
+    return re.sub(r"(?m)^(\s*)%.*$", r"\1pass", source)
+
+
+def imports(notebook: Path) -> list[str]:
+    """The set-up cell, and what the other cells import."""
+    setup, *others = [plain(source) for kind, source in cells(notebook) if kind == "code"]
+    nodes = (node for source in others for node in ast.parse(source).body)
+    return [setup, *(ast.unparse(node) for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))]
+
+
+def asked(notebook: Path) -> list[tuple[str, str, str]]:
+    """Each exercise of a notebook: its id, the expression that is checked, the code of the solution."""
+    all_cells = cells(notebook)
+    found = []
+    for (kind, source), (_, after) in zip(all_cells, [*all_cells[1:], ("", "")], strict=True):
+        if kind == "code" and "check(" in source:
+            solution = SOLUTION.search(after)
+            found += [(key, answer, solution[1] if solution else "") for key, answer in checks(source)]
+    return found
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=name_of)
+def test_the_solutions_in_the_notebook_pass(notebook: Path) -> None:
+    room: dict = {}  # one for all: a solution may call an earlier one
+    with mpl.rc_context():  # the set-up cell may set the style of the figures
+        for source in imports(notebook):
+            exec(source, room)
+        for key, answer, solution in asked(notebook):
+            exec(solution, room)
+            verdict = grade(EXERCISES[key], eval(answer, room))
+            assert verdict.state == "passed", verdict.text
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=name_of)
+def test_messages_use_the_argument_names_of_the_notebook(notebook: Path) -> None:
+    for key, answer, solution in asked(notebook):
+        functions = [node for node in ast.walk(ast.parse(solution)) if isinstance(node, ast.FunctionDef)]
+        for names in ([one.arg for one in f.args.args] for f in functions if f.name == answer):
+            assert [*inspect.signature(EXERCISES[key].reference).parameters][: len(names)] == names
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=name_of)
+def test_the_notebook_asks_as_many_exercises_as_it_registers(notebook: Path) -> None:
+    keys = [key for key in EXERCISES if chapter(key) == chapter(notebook.name)]
+    assert [key for key, _, _ in asked(notebook)] == keys
+
+
+def test_every_exercise_is_asked_in_some_notebook() -> None:
+    assert set(map(chapter, EXERCISES)) <= {chapter(notebook.name) for notebook in NOTEBOOKS}

@@ -1,0 +1,154 @@
+"""nanoGPT rebuilt, and the stored runs that compare with it and with GPT-2."""
+
+import json
+import math
+from argparse import Namespace
+
+import pytest
+import torch
+
+from course_lib.experiments import gpt_changes as stored_runs
+from course_lib.experiments.nanogpt import NanoGPT, Setting, Training
+from course_lib.models.gpt import GPT, GPTConfig
+from course_lib.pretrained.gpt2 import SINCE_GPT2
+from course_lib.text.tokenizers import CharTokenizer
+
+SMALL = Setting(vocab=11, layers=2, heads=2, width=12, context=9, batch=3, steps=40, warmup=4)
+
+
+def copied() -> tuple[GPT, NanoGPT]:
+    """Our model and the rebuild with the same weights; it has no biases, and its GELU is the exact one."""
+    torch.manual_seed(0)
+    theirs = NanoGPT(SMALL)
+    ours = GPT(GPTConfig(vocab=11, d_model=12, heads=2, layers=2, max_tokens=9))
+    with torch.no_grad():
+        for p in theirs.parameters():
+            p += 0.2 * torch.randn_like(p)
+        ours.embedding.weight.copy_(theirs.tokens.weight)
+        ours.positions.table.copy_(theirs.places.weight)
+        ours.norm.weight.copy_(theirs.norm.weight)
+        for mine, his in zip(ours.blocks, theirs.blocks, strict=True):
+            for residual, norm in zip(mine.residuals, his.norms, strict=True):
+                residual.norm.weight.copy_(norm.weight)
+            mine.attention.w_q.weight.copy_(his.project.weight[:12])
+            mine.attention.w_kv.weight.copy_(his.project.weight[12:])
+            mine.attention.w_o.weight.copy_(his.attention_out.weight)
+            mine.feed_forward.w_in.weight.copy_(his.hidden.weight)
+            mine.feed_forward.w_out.weight.copy_(his.hidden_out.weight)
+            mine.feed_forward.activation = torch.nn.functional.gelu
+    return ours, theirs
+
+
+def test_the_rebuild_computes_what_ours_computes():
+    ours, theirs = copied()
+    ids = torch.randint(11, (2, 7))
+    assert torch.allclose(ours(ids), theirs(ids), atol=1e-4)
+
+
+def test_its_published_size():
+    theirs = sum(p.numel() for p in NanoGPT(Setting()).parameters())
+    assert theirs == 804_096 and theirs - 64 * 128 == 795_904  # 0.80 million, as it counts them
+    modern = sum(p.numel() for p in GPT(GPTConfig(vocab=70, **SINCE_GPT2)).parameters())
+    assert modern == 802_304 < theirs
+    gpt2 = sum(p.numel() for p in GPT(GPTConfig(vocab=70)).parameters())
+    assert gpt2 / theirs == pytest.approx(1, abs=0.01)
+
+
+def test_its_learning_rate():
+    training = Training(NanoGPT(Setting()), torch.arange(11).repeat(20))
+    rates = []
+    for training.number in (0, 99, 100, 1050, 2000):
+        rates.append(training.rate())
+    assert rates == pytest.approx([1e-3 / 101, 100e-3 / 101, 1e-3, 0.55e-3, 1e-4])
+
+
+def test_it_learns():
+    torch.manual_seed(0)
+    training = Training(NanoGPT(SMALL), torch.arange(11).repeat(20))
+    training.model.setting = Setting(**{**vars(SMALL), "lr": 0.01, "last_lr": 0.01})
+    assert sum(training.step() for _ in range(40)) == 40 * 27
+    ids = torch.arange(8)[None]
+    assert (training.model(ids).argmax(-1) == ids + 1)[0, 2:].all()
+
+
+def test_their_loss_is_measured_as_ours():
+    ours, theirs = copied()
+    ids = torch.randint(11, (40,))
+    by_ours = stored_runs.mean_loss(ours, ids)
+    assert stored_runs.mean_loss(stored_runs.AsOurs(theirs, 5), ids + 5, 9) == pytest.approx(
+        by_ours, rel=1e-4
+    )
+
+
+@pytest.fixture
+def small_runs(monkeypatch, tmp_path):
+    """The runs on a text of a few lines, stored elsewhere."""
+    text = "to be or not to be, that is the question.\n" * 60
+    tokens = CharTokenizer.train([text])
+    ids = torch.tensor(tokens.encode(text))
+    monkeypatch.setattr(stored_runs, "material", lambda: (tokens, ids, ids[:200]))
+    monkeypatch.setattr(stored_runs, "STORED", tmp_path / "runs.json")
+    monkeypatch.setattr(stored_runs, "CONTEXT", 16)
+    stored_runs.stored.cache_clear()
+    yield tokens
+    stored_runs.stored.cache_clear()
+
+
+def test_runs_are_made_in_turns_and_stored(small_runs, monkeypatch):
+    monkeypatch.setattr(stored_runs, "TURN", 0.05)
+    stored_runs.changes(0.1)
+    runs = stored_runs.stored()
+    last = len(stored_runs.CHANGES)
+    assert [(run.recipe.changes, run.recipe.seed) for run in runs] == [
+        *((number, 0) for number in range(1, last + 1)),
+        (1, 1),
+        (last, 1),
+    ]
+    assert all(run.steps >= 1 and run.seconds >= 0.1 and run.loss < 5 for run in runs)
+    assert runs[3].name == "squared ReLU"
+    stored_runs.changes(0.1)  # again: in place of the old ones
+    stored_runs.stored.cache_clear()
+    assert len(stored_runs.stored()) == len(runs)
+
+
+@pytest.fixture
+def clock(monkeypatch) -> None:
+    """A clock that only steps advance: one of nanoGPT's takes 1 s, one of ours 2 s."""
+    now = [0.0]
+
+    def advancing(step, seconds: float):
+        def timed(*arguments):
+            step(*arguments)
+            now[0] += seconds
+
+        return timed
+
+    for owner, seconds in ((stored_runs.Training, 1.0), (stored_runs.Ours, 2.0)):
+        monkeypatch.setattr(owner, "step", advancing(owner.step, seconds))
+    monkeypatch.setattr(stored_runs, "time", Namespace(perf_counter=lambda: now[0]))
+
+
+def test_ours_gets_the_time_that_theirs_takes(small_runs, clock):
+    sizes = {"vocab": len(small_runs) - 5, "layers": 1, "width": 32, "context": 16}
+    stored_runs.beside(0, Setting(**sizes, steps=25, batch=4))
+    runs = json.loads(stored_runs.STORED.read_text(encoding="utf-8"))["runs"]
+    theirs, ours = runs["nanogpt"][0], runs["beside"][0]
+    assert (theirs["steps"], theirs["seconds"]) == (25, 25.0)
+    assert (ours["steps"], ours["seconds"]) == (13, 26.0)  # within a step
+    assert ours["recipe"] == {"changes": len(stored_runs.CHANGES), "seed": 0}
+    assert theirs["parameters"] < ours["parameters"] == 802_304 - (70 - len(small_runs)) * 128
+
+
+def test_stored_runs_are_whole():
+    runs, last = stored_runs.stored(), len(stored_runs.CHANGES)
+    of = {number: [run for run in runs if run.recipe.changes == number] for number in range(1, last + 1)}
+    assert all(of.values()) and min(len(of[1]), len(of[last])) >= 2
+    seconds = [run.seconds for run in runs]
+    assert max(seconds) / min(seconds) < 1.1
+    assert max(run.loss for run in of[last]) < min(run.loss for run in of[1]) - 0.1
+    content = json.loads(stored_runs.STORED.read_text(encoding="utf-8"))
+    assert content["command"] == f"python -m {stored_runs.__name__}" and content["machine"]["torch"]
+    assert all(math.isfinite(run["loss"]) for part in content["runs"].values() for run in part)
+    for theirs, ours in zip(content["runs"]["nanogpt"], content["runs"]["beside"], strict=True):
+        assert ours["loss"] <= 1.60 < theirs["loss"] and ours["parameters"] <= theirs["parameters"]
+        assert ours["seconds"] / theirs["seconds"] < 1.02

@@ -1,0 +1,28 @@
+"""The stored runs on SST-2: whole, plausible, and made as the recipe says."""
+
+from course_lib.datasets import LabelledData, load_labelled
+from course_lib.experiments import sst2 as runs
+
+
+def test_the_stored_runs_are_whole() -> None:
+    stored = runs.stored()
+    assert stored["sentences"] == {"train": 6916, "validation": 872, "test": 1821}
+    assert [run["counts"] for run in stored["runs"]["bag of words"]] == ["words", "words and pairs"]
+    assert [run["pretrained"] for run in stored["runs"]["encoder"]] in ([False], [False, True])
+    for run in (run for part in stored["runs"].values() for run in part):
+        assert 55 < run["test"] < 90 and abs(run["test"] - run["validation"]) < 6  # sentences of one kind
+
+
+def test_a_run_follows_its_recipe(monkeypatch) -> None:
+    monkeypatch.setattr(runs, "FINE_TUNING", 4)
+    monkeypatch.setattr(runs, "PRETRAINING", 3)
+    monkeypatch.setattr(runs, "EVERY", 2)
+    monkeypatch.setattr(runs, "VOCAB", 200)
+    monkeypatch.setattr(runs, "SIZES", {"d_model": 12, "heads": 3, "layers": 1})
+    data = load_labelled("reviews")
+    parts = {"train": data.train[:80], "validation": data.validation[:20], "test": data.test[:40]}
+    small = LabelledData(name="reviews", classes=data.classes, **parts)
+    first, again = (runs.encoder_run(small, pretrained=True) for _ in range(2))
+    assert {**first, "seconds": 0} == {**again, "seconds": 0} and 0 <= first["test"] <= 100
+    for run in runs.bag_of_words(small):
+        assert 40 <= run["test"] <= 100

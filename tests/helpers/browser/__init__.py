@@ -1,0 +1,1 @@
+"""What the browser tests share: pages, moves of controls, servers, and the report."""

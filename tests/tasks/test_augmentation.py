@@ -1,0 +1,167 @@
+"""Augmentations: what they do to pixels and to labels, by hand, each image by its own chance."""
+
+import pytest
+import torch
+
+from course_lib.tasks.augmentation import (
+    AUGMENTATIONS,
+    Chain,
+    CutMix,
+    Mixup,
+    RandAugment,
+    RandomCrop,
+    RandomFlip,
+    augmentation,
+    reflect,
+    sample_beta,
+)
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(0)
+
+
+def batch_of(images=40, channels=3, height=6, width=5, device="cpu"):
+    """Every pixel of the batch is another number, as far as 256 go."""
+    count = images * channels * height * width
+    pixels = (torch.arange(count) * 7 % 256).to(torch.uint8).view(images, channels, height, width)
+    return pixels.to(device), (torch.arange(images) % 4).to(device)
+
+
+def plain(images=30, side=8, device="cpu"):
+    """Images of one colour each, 0, 8, 16, …"""
+    pixels = (8 * torch.arange(images)).to(torch.uint8)[:, None, None, None]
+    return pixels.expand(images, 3, side, side).contiguous().to(device), torch.arange(images, device=device)
+
+
+def test_places_outside_are_reflected():
+    assert reflect(torch.tensor([[-3, -1, 0, 2, 4, 5, 7]]), 5).tolist() == [[3, 1, 0, 2, 4, 3, 1]]
+
+
+def test_crops_are_moved_images(device):
+    pixels, labels = batch_of(device=device)
+    moved, same = RandomCrop(2)(pixels, labels)
+    assert torch.equal(same, labels) and moved.dtype == torch.uint8
+    wide = torch.nn.functional.pad(pixels.float(), (2, 2, 2, 2), mode="reflect").to(torch.uint8)
+    seen = set()
+    for i in range(len(pixels)):
+        windows = {(y, x): wide[i, :, y : y + 6, x : x + 5] for y in range(5) for x in range(5)}
+        seen |= {place for place, window in windows.items() if torch.equal(window, moved[i])}
+    assert len(seen) > 15  # of 25 places; each image has its own
+
+
+def test_every_crop_is_one_of_the_windows():
+    pixels, labels = batch_of()
+    moved, _ = RandomCrop(2)(pixels, labels)
+    wide = torch.nn.functional.pad(pixels.float(), (2, 2, 2, 2), mode="reflect").to(torch.uint8)
+    for before, after in zip(wide, moved, strict=True):
+        windows = before.unfold(1, 6, 1).unfold(2, 5, 1).permute(1, 2, 0, 3, 4).flatten(0, 1)
+        assert any(torch.equal(window, after) for window in windows)
+
+
+def test_half_of_the_images_are_flipped(device):
+    pixels, labels = batch_of(200, device=device)
+    flipped, _ = RandomFlip()(pixels, labels)
+    turned = [torch.equal(a, b.flip(-1)) for a, b in zip(flipped, pixels, strict=True)]
+    kept = [torch.equal(a, b) for a, b in zip(flipped, pixels, strict=True)]
+    assert 70 < sum(turned) < 130 and sum(turned) + sum(kept) == 200
+
+
+def test_mixup_mixes_pixels_and_labels_alike(device):
+    pixels, labels = plain(device=device)
+    mixed, rows = Mixup(classes=30)(pixels, labels)
+    assert mixed.dtype == torch.uint8 and rows.shape == (30, 30)
+    assert torch.allclose(rows.sum(-1), torch.ones(30, device=device))
+    expected = rows @ pixels[:, 0, 0, 0].float()
+    assert (mixed.float() - expected[:, None, None, None]).abs().max() <= 0.51
+    shares = rows.gather(1, labels[:, None])[:, 0]
+    assert shares.min() < 0.3 and shares.max() > 0.7 and len(shares.unique()) > 20  # each its own
+
+
+@pytest.mark.parametrize("alpha", [0.8, 1.0, 4.0])
+def test_shares_have_the_variance_of_their_beta_distribution(alpha):
+    shares = sample_beta(20_000, alpha, torch.device("cpu"))
+    assert shares.mean().item() == pytest.approx(0.5, abs=0.01)
+    assert shares.var().item() == pytest.approx(1 / (8 * alpha + 4), rel=0.05)
+
+
+def test_no_image_is_mixed_with_itself():
+    pixels, labels = plain()
+    _, rows = Mixup(classes=30)(pixels, labels)
+    assert ((rows > 0).sum(-1) == 2).all()
+
+
+def test_cutmix_shares_labels_as_pixels(device):
+    pixels, labels = plain(side=16, device=device)
+    mixed, rows = CutMix(classes=30)(pixels, labels)
+    assert torch.allclose(rows.sum(-1), torch.ones(30, device=device))
+    for i in range(30):
+        own = mixed[i, 0] == pixels[i, 0]
+        assert rows[i, i].item() == pytest.approx(own.float().mean().item(), abs=1e-5)
+        other = (~own).nonzero()
+        if len(other):  # a rectangle, all of one other image, in all colours
+            (top, left), (bottom, right) = other.amin(0), other.amax(0)
+            assert (bottom - top + 1) * (right - left + 1) == len(other)
+            assert len(mixed[i][:, ~own].unique()) == 1
+    shares = rows.diagonal()
+    assert shares.min() < 0.4 and shares.max() > 0.8 and len(shares.unique()) > 15
+
+
+def test_cutmix_keeps_what_its_beta_says_in_the_mean():
+    """Rectangles that reach past an edge are cut, so that a little more than half is kept."""
+    pixels, labels = plain(side=16)
+    kept = torch.stack([CutMix(classes=30)(pixels, labels)[1].diagonal().mean() for _ in range(40)])
+    assert 0.5 < kept.mean().item() < 0.75
+
+
+def test_mixed_images_can_be_mixed_again():
+    pixels, labels = plain()
+    _, rows = Chain([Mixup(30), CutMix(30)])(pixels, labels)
+    assert torch.allclose(rows.sum(-1), torch.ones(30)) and (rows > 0).sum(-1).max() > 2
+
+
+def test_randaugment_changes_each_image_by_itself():
+    pixel, label = torch.randint(256, (1, 3, 16, 16), dtype=torch.uint8), torch.tensor([2])
+    pixels, labels = pixel.repeat(12, 1, 1, 1), label.repeat(12)
+    changed, same = RandAugment()(pixels, labels)
+    assert changed.dtype == torch.uint8 and changed.shape == pixels.shape and torch.equal(same, labels)
+    assert len({image.numpy().tobytes() for image in changed}) > 6
+    together, _ = RandAugment(together=12)(pixels, labels)
+    assert len({image.numpy().tobytes() for image in together}) == 1
+
+
+def test_randaugment_reads_grey_images():
+    pixels = torch.randint(256, (3, 1, 16, 16), dtype=torch.uint8)
+    assert RandAugment()(pixels, torch.zeros(3, dtype=torch.long))[0].shape == (3, 1, 16, 16)
+
+
+@pytest.mark.parametrize("name", AUGMENTATIONS)
+def test_the_same_seed_makes_the_same_images(name):
+    pixels, labels = torch.randint(256, (5, 3, 16, 16), dtype=torch.uint8), torch.arange(5)
+    results = []
+    for _ in range(2):
+        torch.manual_seed(4)
+        results.append(augmentation(name, 5)(pixels, labels))
+    assert torch.equal(results[0][0], results[1][0]) and torch.equal(results[0][1], results[1][1])
+
+
+@pytest.mark.parametrize("name", AUGMENTATIONS)
+def test_the_batch_that_is_given_stays_as_it_is(name):
+    pixels, labels = torch.randint(256, (5, 3, 16, 16), dtype=torch.uint8), torch.arange(5)
+    kept = pixels.clone()
+    augmentation(name, 5)(pixels, labels)
+    assert torch.equal(pixels, kept) and torch.equal(labels, torch.arange(5))
+
+
+def test_names():
+    chain = augmentation("crop + flip+cutmix", 7)
+    assert [type(step) for step in chain.steps] == [RandomCrop, RandomFlip, CutMix]
+    assert chain.steps[2].classes == 7 and augmentation("", 7) is None
+    with pytest.raises(ValueError, match="'rotate' is none of crop, flip, randaugment, mixup, cutmix"):
+        augmentation("crop+rotate", 7)
+
+
+def test_a_padding_larger_than_the_image_is_refused():
+    with pytest.raises(ValueError, match="padding=5 must be less than height=6 and width=5"):
+        RandomCrop(5)(*batch_of())

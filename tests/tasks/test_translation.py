@@ -1,0 +1,198 @@
+"""Translating sentences, batches of pairs, the loss, and a translator's files."""
+
+import json
+
+import pytest
+import torch
+import torch.nn.functional as F
+from helpers.small_training import PAIRS, parts
+
+from course_lib.datasets.batching import pad
+from course_lib.tasks.translation import (
+    TranslationBatches,
+    TranslationLoss,
+    load_translator,
+    save_translator,
+    translate,
+)
+from course_lib.text.tokenizers import BOS, EOS, PAD, UNK, Tokenizer
+
+
+@pytest.fixture
+def small():
+    tokenizer, objective, batches = parts(dropout=0.0)
+    return tokenizer, objective.model.eval(), batches
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_the_loss_is_pytorchs_over_real_tokens(small, smoothing):
+    _, model, batches = small
+    source, target = batches.batch_of(range(9))
+    total, count = TranslationLoss(model, smoothing)(source, target)
+    logits = model(source, target[:, :-1])
+    expected = F.cross_entropy(
+        logits.flatten(0, 1),
+        target[:, 1:].flatten(),
+        ignore_index=PAD,
+        label_smoothing=smoothing,
+        reduction="sum",
+    )
+    assert total.item() == pytest.approx(expected.item(), rel=1e-5)
+    assert count.item() == (target[:, 1:] != PAD).sum().item() < target[:, 1:].numel()
+
+
+def test_padding_does_not_change_the_loss(small):
+    _, model, batches = small
+    objective = TranslationLoss(model)
+    source, target = batches.batch_of(range(9))
+    wider = [torch.cat([ids, torch.full((9, 4), PAD)], dim=1) for ids in (source, target)]
+    assert objective(*wider)[0].item() == pytest.approx(objective(source, target)[0].item(), rel=1e-5)
+
+
+def test_batches_hold_every_pair_once_an_epoch_framed_by_control_tokens(small):
+    tokenizer, _, batches = small
+    sampler = batches.batch_sampler
+    assert sorted(n for batch in sampler.batches(0) for n in batch) == list(range(len(PAIRS)))
+    assert sampler.batches(0) == sampler.batches(0) != sampler.batches(1)
+    source, target = batches.batch_of([3, 14])
+    assert [tokenizer.decode(row) for row in source.tolist()] == [PAIRS[3][0], PAIRS[14][0]]
+    assert [tokenizer.decode(row) for row in target.tolist()] == [PAIRS[3][1], PAIRS[14][1]]
+    assert (target[:, 0] == BOS).all() and (source[:, 0] != BOS).all()
+    assert all(row[row != PAD][-1] == EOS for row in (*source, *target))
+
+
+def test_no_epoch_of_one_seed_is_an_epoch_of_another(small):
+    tokenizer, _, _ = small
+    makes = [TranslationBatches(PAIRS, tokenizer, batch=8, seed=seed) for seed in range(3)]
+    assert len({str(batches.batch_sampler.batches(number)) for batches in makes for number in range(3)}) == 9
+
+
+def test_a_translation_gets_room_for_twice_its_source_and_ten_more(small, monkeypatch):
+    tokenizer, model, _ = small
+    with torch.no_grad():
+        model.embedding.weight[EOS] = 0  # its logit is then 0, and another one is always larger
+    monkeypatch.setattr(tokenizer, "decode", lambda ids: str(len(ids)))
+    source = len(tokenizer.encode("one.")) + 1
+    assert translate(model, tokenizer, ["one."], precision="fp32") == [str(2 * source + 10)]
+    for most, written in ((5, "5"), (99, "23")):  # max_tokens=24 of the model include BOS
+        assert translate(model, tokenizer, ["one."], max_tokens=most, precision="fp32") == [written]
+
+
+def test_pairs_without_room_are_counted(small):
+    tokenizer, _, _ = small
+    long = ("one and two. " * 9, "uno y dos.")
+    batches = TranslationBatches([*PAIRS, long, ("", "uno.")], tokenizer, batch=8, max_tokens=24)
+    assert (batches.dataset.too_long, len(batches.dataset)) == (2, len(PAIRS))
+    with pytest.raises(ValueError, match="none of the 1 pairs fits into max_tokens=24"):
+        TranslationBatches([long], tokenizer, batch=8, max_tokens=24)
+
+
+def test_sentences_come_back_in_order_whatever_the_batches(small):
+    tokenizer, model, _ = small
+    english = [pair[0] for pair in PAIRS] + ["one.", "one and two and three and four."]
+    one_by_one = [translate(model, tokenizer, [text])[0] for text in english]
+    assert translate(model, tokenizer, english, batch=5, max_tokens=9) == [
+        translate(model, tokenizer, [text], max_tokens=9)[0] for text in english
+    ]
+    assert len(one_by_one) == len(english)
+
+
+def test_translating_leaves_the_mode_of_the_model(small):
+    tokenizer, model, _ = small
+    for training in (True, False):
+        model.train(training)
+        translate(model, tokenizer, ["one."])
+        assert model.training is training
+
+
+@pytest.mark.parametrize("text", ["", "   "])
+def test_an_empty_sentence_is_refused(small, text):
+    tokenizer, model, _ = small
+    with pytest.raises(ValueError, match="nothing to translate"):
+        translate(model, tokenizer, ["one.", text])
+
+
+def test_a_sentence_over_the_limit_is_refused(small):
+    tokenizer, model, _ = small
+    with pytest.raises(ValueError, match="exceed max_tokens=24"):
+        translate(model, tokenizer, ["one and " * 30])
+
+
+@pytest.mark.parametrize(
+    "text", ["犬は走る。", "Собака бежит.", "🐕 😀", "犬 <b>one</b> &amp;", "\u202eone\u0000"]
+)
+def test_text_in_another_script_is_unknown_characters_and_translated_all_the_same(small, text):
+    tokenizer, model, _ = small
+    settings = {"max_tokens": 9, "precision": "fp32"}
+    found = translate(model, tokenizer, ["one and two.", text], **settings)
+    assert UNK in tokenizer.encode(text) and isinstance(found[1], str)
+    assert found[0] == translate(model, tokenizer, ["one and two."], **settings)[0]
+
+
+def test_each_unknown_character_counts_as_a_token_of_the_sentence(small):
+    tokenizer, model, _ = small
+    with pytest.raises(ValueError, match="3[0-9] tokens and EOS exceed max_tokens=24: '犬犬"):
+        translate(model, tokenizer, ["犬" * 30])
+
+
+def test_a_translator_comes_back_from_its_files(small, tmp_path):
+    tokenizer, model, _ = small
+    save_translator(tmp_path / "model", model, tokenizer)
+    again, tokens_again = load_translator(tmp_path / "model")
+    english = [pair[0] for pair in PAIRS]
+    assert translate(again, tokens_again, english) == translate(model, tokenizer, english)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == [
+        "config.json",
+        "model.safetensors",
+        "tokens.json",
+    ]
+
+
+def test_files_that_do_not_belong_together_are_refused(small, tmp_path):
+    tokenizer, model, _ = small
+    save_translator(tmp_path / "model", model, tokenizer)
+    other = Tokenizer.train(["a b c d e f"], vocab=9)
+    other.save(tmp_path / "model" / "tokens.json")
+    with pytest.raises(
+        ValueError, match=f"vocabulary has {len(other)} tokens, the model has vocab={len(tokenizer)}"
+    ):
+        load_translator(tmp_path / "model")
+
+
+def test_the_vocabulary_of_another_model_is_refused_even_where_its_size_fits(small, tmp_path):
+    tokenizer, model, _ = small
+    save_translator(tmp_path / "model", model, tokenizer)
+    other = Tokenizer.train([f"{pair[1]} {pair[0]} zzz" for pair in PAIRS], vocab=len(tokenizer))
+    assert len(other) == len(tokenizer) and other.fingerprint != tokenizer.fingerprint
+    other.save(tmp_path / "model" / "tokens.json")
+    with pytest.raises(ValueError, match="tokens.json is the vocabulary of another model"):
+        load_translator(tmp_path / "model")
+
+
+def test_the_weights_of_another_model_are_refused(small, tmp_path):
+    tokenizer, model, _ = small
+    save_translator(tmp_path / "model", model, tokenizer)
+    path = tmp_path / "model" / "config.json"
+    about = json.loads(path.read_text())
+    path.write_text(json.dumps({**about, "model": {**about["model"], "d_ff": 96}}))
+    with pytest.raises(
+        ValueError,
+        match=r"another model: decoder.0.feed_forward.w_in.bias is \(64,\) float there and \(96,\)",
+    ):
+        load_translator(tmp_path / "model")
+
+
+def test_damaged_weights_are_refused(small, tmp_path):
+    tokenizer, model, _ = small
+    save_translator(tmp_path / "model", model, tokenizer)
+    path = tmp_path / "model" / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(ValueError, match="model.safetensors is not a whole safetensors file"):
+        load_translator(tmp_path / "model")
+
+
+def test_pad_is_what_the_model_calls_padding(small):
+    _, model, _ = small
+    source = pad([[7, 8, EOS], [9, EOS]])
+    assert model.encode(source).mask[:, 0, 0].tolist() == [[True, True, True], [True, True, False]]

@@ -1,0 +1,149 @@
+"""Tokenizers: round trips, special tokens, files, padding and buckets."""
+
+import subprocess
+import sys
+
+import pytest
+import tokenizers
+
+from course_lib.datasets.batching import BucketBatchSampler, pad
+from course_lib.text.tokenizers import BOS, EOS, PAD, SPECIAL_TOKENS, UNK, Tokenizer
+
+TEXTS = [
+    "The old dog sleeps near the door.",
+    "¿Dónde está la llave de mi hermana?",
+    "I don't know Ana's sister, but she's tall.",
+    "El perro viejo duerme cerca de la puerta.",
+] * 3
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return Tokenizer.train(TEXTS, vocab=120)
+
+
+@pytest.mark.parametrize("text", [*TEXTS[:4], "The door sleeps!?", ""])
+def test_text_comes_back(tokenizer, text):
+    known = text.replace("!", "")
+    assert tokenizer.decode(tokenizer.encode(known)) == known
+
+
+def test_spaces_and_composed_letters_are_normalized(tokenizer):
+    assert tokenizer.encode("  the \n door ") == tokenizer.encode("the door")
+    assert tokenizer.encode("Do\u0301nde") == tokenizer.encode("Dónde")
+
+
+def test_special_tokens_have_fixed_ids_and_text_cannot_make_them(tokenizer):
+    assert [tokenizer[i] for i in range(5)] == SPECIAL_TOKENS
+    assert not {PAD, BOS, EOS} & set(tokenizer.encode("[PAD] [BOS] [EOS]"))
+    assert tokenizer.decode([BOS, *tokenizer.encode("the door"), EOS, PAD]) == "the door"
+
+
+def test_an_unknown_character_is_unk_and_is_shown(tokenizer):
+    ids = tokenizer.encode("the 犬 door")
+    assert ids.count(UNK) == 1
+    assert tokenizer.decode(ids) == "the ⁇ door"
+
+
+def test_text_in_another_script_is_unk_by_unk(tokenizer):
+    ids = tokenizer.encode("犬走る")
+    assert ids.count(UNK) == 3 and tokenizer.decode(ids) == "⁇⁇⁇"
+
+
+def test_the_fingerprint_is_that_of_the_tokens_in_their_order(tokenizer, tmp_path):
+    tokenizer.save(tmp_path / "tokens.json")
+    assert Tokenizer.load(tmp_path / "tokens.json").fingerprint == tokenizer.fingerprint
+    assert Tokenizer.train(TEXTS, vocab=119).fingerprint != tokenizer.fingerprint
+
+
+def test_a_subword_stays_within_a_word(tokenizer):
+    pieces = [tokenizer[i] for i in range(len(SPECIAL_TOKENS), len(tokenizer))]
+    assert all(" " not in piece and "▁" not in piece[1:] for piece in pieces)
+    assert tokenizer[tokenizer.encode("Ana's")[-1]] in ("'s", "s")
+    assert len(tokenizer) <= 120
+
+
+def test_a_tokenizer_of_words():
+    tokenizer = Tokenizer.train(TEXTS, vocab=12, kind="words")
+    assert len(tokenizer) == 12
+    assert tokenizer.decode(
+        tokenizer.encode("The door, the DOOR")
+    ) == "the door ⁇ the door" or UNK in tokenizer.encode("door")
+    assert tokenizer.encode("zebra") == [UNK]
+
+
+def test_a_vocabulary_has_6000_tokens_unless_another_size_is_asked_for():
+    texts = [" ".join(f"{chr(97 + n % 26)}{n}" for n in range(7000))]
+    assert len(Tokenizer.train(texts, kind="words")) == 6000
+
+
+def test_training_is_deterministic():
+    code = (
+        "from course_lib.text.tokenizers import Tokenizer; import hashlib;"
+        f"print(hashlib.sha256(Tokenizer.train({TEXTS!r}, 100).tokenizer.to_str().encode()).hexdigest())"
+    )
+    runs = {
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout for _ in range(2)
+    }
+    assert len(runs) == 1 and len(runs.pop()) > 60
+
+
+def test_saved_and_loaded(tokenizer, tmp_path):
+    tokenizer.save(tmp_path / "tokens.json")
+    again = Tokenizer.load(tmp_path / "tokens.json")
+    assert again.encode_batch(TEXTS) == tokenizer.encode_batch(TEXTS)
+    assert again.encode("[PAD]") == tokenizer.encode("[PAD]") and PAD not in again.encode("[PAD]")
+
+
+def test_a_file_that_is_no_vocabulary_is_refused(tmp_path):
+    path = tmp_path / "tokens.json"
+    path.write_text('{"not": "a vocabulary"}')
+    with pytest.raises(ValueError, match="tokens.json is not a vocabulary"):
+        Tokenizer.load(path)
+    with pytest.raises(FileNotFoundError):
+        Tokenizer.load(tmp_path / "absent.json")
+
+
+def test_a_vocabulary_without_our_special_tokens_is_refused(tmp_path):
+    path = tmp_path / "tokens.json"
+    tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1}, unk_token="a")).save(str(path))
+    with pytest.raises(ValueError, match=r"begins with \['a', 'b'.*not with the special tokens"):
+        Tokenizer.load(path)
+
+
+@pytest.mark.parametrize(
+    ("texts", "kwargs", "message"),
+    [
+        (TEXTS, {"kind": "letters"}, "kind='letters'"),
+        (TEXTS, {"vocab": 5}, "vocab=5 .* 5 special tokens"),
+        ([], {}, "empty"),
+        (["", "  "], {}, "empty"),
+    ],
+)
+def test_refusals(texts, kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        Tokenizer.train(texts, **kwargs)
+
+
+def test_padding_stands_on_the_right():
+    assert pad([[7], [8, 9]]).tolist() == [[7, PAD], [8, 9]]
+    assert pad([[7]], to=3).tolist() == [[7, PAD, PAD]]
+    with pytest.raises(ValueError, match="4 tokens .* to=3"):
+        pad([[1, 2, 3, 4]], to=3)
+    with pytest.raises(ValueError, match="empty batch"):
+        pad([])
+
+
+def test_buckets_hold_every_number_once_and_similar_lengths_together():
+    lengths = [(i * 7919 % 31,) for i in range(1000)]
+    batches = BucketBatchSampler(lengths, batch=16, seed=3).batches(0)
+    assert sorted(i for batch in batches for i in batch) == list(range(1000))
+    assert max(map(len, batches)) == 16
+    ranges = [max(lengths[i][0] for i in b) - min(lengths[i][0] for i in b) for b in batches]
+    assert sum(ranges) / len(ranges) < 3  # in random batches of 16 it is above 25
+
+
+def test_buckets_depend_on_the_seed_and_the_epoch_alone():
+    lengths = [(i % 5,) for i in range(100)]
+    one, same, other = (BucketBatchSampler(lengths, 8, seed) for seed in (1, 1, 2))
+    assert one.batches(0) == same.batches(0) != other.batches(0) != other.batches(1)

@@ -1,0 +1,127 @@
+"""Folders of saved models: of the right kind, with the right fields, or refused in one line."""
+
+import json
+
+import pytest
+
+from course_lib.models.gpt import GPT, GPTConfig
+from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
+from course_lib.models.text_encoder import EncoderConfig, TextEncoder
+from course_lib.models.vit import ViT, ViTConfig
+from course_lib.tasks.image_classification import load_classifier, save_classifier
+from course_lib.tasks.language_modeling import load_language_model, save_language_model
+from course_lib.tasks.text_classification import (
+    TextClassifier,
+    load_text_classifier,
+    predict,
+    save_text_classifier,
+)
+from course_lib.tasks.translation import load_translator, save_translator
+from course_lib.text.tokenizers import Tokenizer
+
+TOKENS = Tokenizer.train(["one and two, three and four."], vocab=40)
+SIZES = {"vocab": len(TOKENS), "d_model": 16, "heads": 2, "max_tokens": 8}
+CLASSES = ["a", "b", "c"]
+
+
+def translator():
+    return Seq2Seq(Seq2SeqConfig(encoder_layers=1, decoder_layers=1, d_ff=16, **SIZES))
+
+
+def image_classifier():
+    return ViT(ViTConfig(classes=3, image_size=8, patch_size=4, channels=1, d_model=16, heads=2, layers=1))
+
+
+def text_classifier():
+    return TextClassifier(TextEncoder(EncoderConfig(layers=1, **SIZES)), len(CLASSES), "mean")
+
+
+KINDS = {  # how a model of each kind is saved, and loaded
+    "translator": (lambda folder: save_translator(folder, translator(), TOKENS), load_translator),
+    "language model": (
+        lambda folder: save_language_model(folder, GPT(GPTConfig(layers=1, **SIZES)), TOKENS),
+        load_language_model,
+    ),
+    "image classifier": (
+        lambda folder: save_classifier(folder, image_classifier(), CLASSES),
+        load_classifier,
+    ),
+    "text classifier": (
+        lambda folder: save_text_classifier(folder, text_classifier(), TOKENS, CLASSES),
+        load_text_classifier,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A folder of each kind."""
+    folder = tmp_path_factory.mktemp("models")
+    for kind, (save, _) in KINDS.items():
+        save(folder / kind)
+    return folder
+
+
+@pytest.mark.parametrize("wanted", KINDS)
+@pytest.mark.parametrize("found", KINDS)
+def test_a_model_of_another_kind_is_refused_with_both_kinds(saved, found, wanted):
+    load = KINDS[wanted][1]
+    if found == wanted:
+        assert not load(saved / found)[0].training
+    else:
+        with pytest.raises(ValueError, match=f"kind '{found}', and the kind wanted is '{wanted}'$"):
+            load(saved / found)
+
+
+def without_vocab(about):
+    return {**about, "model": {name: value for name, value in about["model"].items() if name != "vocab"}}
+
+
+CHANGES = {
+    "no kind": (lambda about: about["model"], "names no kind of model"),
+    "a list": (lambda about: [], "names no kind of model"),
+    "unknown field": (
+        lambda about: {**about, "model": {**about["model"], "depth": 3}},
+        "unknown fields: depth",
+    ),
+    "unknown part": (lambda about: {**about, "note": ""}, "unknown fields: note"),
+    "missing field": (without_vocab, "lacks fields: vocab"),
+    "missing part": (lambda about: {"kind": about["kind"]}, "lacks fields: model, tokenizer"),
+    "no sizes": (lambda about: {**about, "model": 7}, "model=7 is not a set of fields"),
+    "a word": (
+        lambda about: {**about, "model": {**about["model"], "heads": "two"}},
+        "heads='two' is not of type int",
+    ),
+    "impossible": (lambda about: {**about, "model": {**about["model"], "heads": 5}}, "describes no language"),
+    "zero": (lambda about: {**about, "model": {**about["model"], "heads": 0}}, "describes no language"),
+    "another tokenizer": (lambda about: {**about, "tokenizer": "abc"}, "vocabulary of another model"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_wrong_or_unknown_fields_are_refused_in_one_line(tmp_path, change):
+    KINDS["language model"][0](tmp_path / "model")
+    path, (make, message) = tmp_path / "model" / "config.json", CHANGES[change]
+    path.write_text(json.dumps(make(json.loads(path.read_text()))))
+    with pytest.raises(ValueError, match=message) as caught:
+        load_language_model(tmp_path / "model")
+    assert len(str(caught.value).splitlines()) == 1 and str(tmp_path / "model") in str(caught.value)
+
+
+def test_a_config_that_is_not_json_is_refused(tmp_path):
+    KINDS["translator"][0](tmp_path / "model")
+    (tmp_path / "model" / "config.json").write_text("{")
+    with pytest.raises(ValueError, match="config.json is not JSON"):
+        load_translator(tmp_path / "model")
+
+
+def test_a_text_classifier_comes_back(tmp_path):
+    model = text_classifier().eval()
+    model.head.weight.data.normal_()
+    save_text_classifier(tmp_path / "model", model, TOKENS, CLASSES)
+    again, tokenizer, classes = load_text_classifier(tmp_path / "model")
+    ids = TOKENS.encode_batch(["one two", "four"])
+    assert tokenizer.fingerprint == TOKENS.fingerprint and classes == CLASSES
+    assert predict(again, ids).equal(predict(model, ids))
+    with pytest.raises(ValueError, match="2 class names, but the model has classes=3"):
+        save_text_classifier(tmp_path / "model", model, TOKENS, ["a", "b"])

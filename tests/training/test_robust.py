@@ -1,0 +1,199 @@
+"""Training when things go wrong: kills, a full disk, damaged checkpoints, gradients that are not finite."""
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from helpers.small_training import parts, run
+
+from course_lib.training import trainer
+from course_lib.training.checkpoints import (
+    FILES,
+    SUMS,
+    BrokenCheckpoint,
+    Checkpoints,
+    read_checkpoint,
+    write_checkpoint,
+)
+from course_lib.training.config import TrainConfig
+from course_lib.training.trainer import Diverged, train
+
+HELPERS = Path(__file__).parents[1] / "helpers"
+
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_killed_twenty_times_at_random_moments_training_ends_the_same(tmp_path):
+    command = [sys.executable, str(HELPERS / "killed_training.py"), str(tmp_path), "20"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    assert "killed 20 times" in done.stdout and ", 0 times while" not in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("share", [0.5, 1.5], ids=["in the model", "in the state of the training"])
+def test_a_full_disk_is_said_and_the_former_checkpoint_stays(tmp_path, monkeypatch, share):
+    """The system itself refuses to let a file grow, in the middle of a checkpoint."""
+    resource = pytest.importorskip("resource", reason="this system knows no largest size of a file")
+    whole, model = run(tmp_path / "whole", steps=15)
+    room = int(share * sum(4 * p.numel() for p in model.parameters()))  # the state is about twice the model
+    save = trainer.Trainer.save
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def save_in_little_room(self):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room if self.step == 10 else soft, hard))
+        try:
+            save(self)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    monkeypatch.setattr(trainer.Trainer, "save", save_in_little_room)
+    with pytest.raises(OSError, match=r"of step 10 could not be written .*steps \[5\] are intact"):
+        run(tmp_path / "stopped", steps=15)
+    assert [path.name for path in (tmp_path / "stopped").iterdir()] == ["step-000005"]
+    monkeypatch.undo()
+    assert run(tmp_path / "stopped", steps=15)[0].losses == whole.losses
+
+
+def test_a_full_disk_at_the_very_first_checkpoint_leaves_nothing(tmp_path, monkeypatch):
+    def full(*args):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("course_lib.training.checkpoints.save_file", full)
+    with pytest.raises(OSError, match="step 5 could not be written .*No space left.*there is none yet"):
+        run(tmp_path / "run", steps=15)
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+DAMAGE = {"cut short": cut, "empty": lambda path: path.write_bytes(b""), "missing": Path.unlink}
+
+
+@pytest.mark.parametrize("name", [*FILES, SUMS])
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_checkpoint_is_passed_over_and_named(tmp_path, caplog, name, damage):
+    whole, _ = run(tmp_path, steps=12)
+    DAMAGE[damage](tmp_path / "step-000012" / name)
+    assert run(tmp_path, steps=12)[0].losses == whole.losses
+    (warning,) = [record.getMessage() for record in caplog.records]
+    assert "trying the one before" in warning and "step-000012" in warning
+    assert Checkpoints(tmp_path).steps() == [10, 12]
+    caplog.clear()
+    assert run(tmp_path, steps=12)[0].losses == whole.losses and not caplog.records
+
+
+def test_where_no_checkpoint_is_whole_the_run_does_not_begin_anew_by_itself(tmp_path):
+    run(tmp_path, steps=12)
+    for step in (10, 12):
+        cut(tmp_path / f"step-{step:06d}" / "training.json")
+    with pytest.raises(BrokenCheckpoint, match="is intact; delete it to start over: .*000012.*000010"):
+        run(tmp_path, steps=12)
+
+
+def without(key):
+    return lambda state: {name: part for name, part in state.items() if name != key}
+
+
+def changed(key, change):
+    return lambda state: {**state, key: change(state[key])}
+
+
+def of_first_weight(change):
+    """The optimizer's first tensor, changed."""
+
+    def of_optimizer(optimizer):
+        (first, *_), parts = optimizer["state"], dict(optimizer["state"])
+        parts[first] = {**parts[first], "exp_avg": change(parts[first]["exp_avg"])}
+        return {**optimizer, "state": parts}
+
+    return of_optimizer
+
+
+BAD_STATES = {
+    "a list": lambda state: [],
+    "nothing": lambda state: None,
+    "empty": lambda state: {},
+    **{f"no {key}": without(key) for key in ("settings", "run", "history", "optimizer", "average", "rng")},
+    "generator state too short": changed("rng", lambda rng: [[rng[0][0][:100]]]),
+    "generator state of floats": changed("rng", lambda rng: [[rng[0][0].float()]]),
+    "generator state is a number": changed("rng", lambda rng: [[7]]),
+    "second process without generator state": changed("rng", lambda rng: [*rng, []]),
+    "no generator state": changed("rng", lambda rng: []),
+    "average of one number each": changed("average", lambda means: [mean.flatten()[0] for mean in means]),
+    "average too short": changed("average", lambda means: means[1:]),
+    "average of integers": changed("average", lambda means: [mean.long() for mean in means]),
+    "optimizer of another shape": changed("optimizer", of_first_weight(lambda t: t.flatten()[:3].clone())),
+    **{
+        f"optimizer of {dtype}": changed("optimizer", of_first_weight(lambda t, dtype=dtype: t.to(dtype)))
+        for dtype in (torch.int64, torch.bool, torch.complex64)
+    },
+    "unknown part of the history": changed("history", lambda history: {**history, "mood": "good"}),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_STATES)
+def test_a_state_that_cannot_be_resumed_is_passed_over(tmp_path, caplog, bad):
+    """It is intact, with correct checksums, but not what a run writes."""
+    whole, model = run(tmp_path, steps=12, average=0.9)
+    path = tmp_path / "step-000012"
+    weights, state = read_checkpoint(path, model.state_dict())
+    write_checkpoint(path, weights, BAD_STATES[bad](state))
+    assert run(tmp_path, steps=12, average=0.9)[0].losses == whole.losses
+    (warning,) = [record.getMessage() for record in caplog.records]
+    assert "trying the one before" in warning and "step-000012 has no usable" in warning
+    assert "\n" not in warning
+
+
+def spoil(objective, value, steps):
+    """Give a weight the gradient `value` at these steps; the losses stay as they are."""
+    count = 0
+
+    def hook(gradient):
+        nonlocal count
+        count += 1
+        return torch.full_like(gradient, value) if count in steps else gradient
+
+    objective.model.decoder_norm.weight.register_hook(hook)
+
+
+@pytest.mark.parametrize(
+    ("precision", "advice"),
+    [("fp32", "a longer warm-up$"), ("bf16", 'a longer warm-up, or precision="fp32"$')],
+)
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_gradient_that_is_not_finite_stops_the_run_at_its_step(tmp_path, precision, advice, value):
+    _, objective, batches = parts()
+    spoil(objective, value, {17})
+    config = TrainConfig(steps=30, warmup=3, precision=precision, checkpoint_every=5)
+    settings = rf"\(lr=0.001, warmup=3, precision={precision}\): try a lower lr, "
+    with pytest.raises(Diverged, match=f"^the gradient became {value} at step 17 {settings}{advice}"):
+        train(objective, batches, config, folder=tmp_path, device="cpu", progress=False)
+    assert Checkpoints(tmp_path).steps() == [10, 15]  # none of the spoilt weights
+
+
+@pytest.fixture
+def fp16_on_a_cpu(monkeypatch):
+    monkeypatch.setattr(trainer, "choose_precision", lambda precision, device: "fp16")
+
+
+def test_in_fp16_a_step_whose_gradient_overflows_is_left_out(fp16_on_a_cpu):
+    _, objective, batches = parts()
+    spoil(objective, float("inf"), {4, 5})
+    history = train(objective, batches, TrainConfig(steps=30, warmup=3), device="cpu", progress=False)
+    assert len(history.losses) == 30 and history.losses[-1] < history.losses[0]
+    assert all(weight.isfinite().all() for weight in objective.parameters())
+
+
+def test_in_fp16_endless_overflow_stops_the_run(fp16_on_a_cpu):
+    _, objective, batches = parts()
+    spoil(objective, float("inf"), range(1, 1000))
+    with pytest.raises(Diverged, match=r"all gradients overflow, now at step 40 .*precision=fp16\).*fp32"):
+        train(objective, batches, TrainConfig(steps=90, warmup=3), device="cpu", progress=False)

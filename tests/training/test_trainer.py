@@ -1,0 +1,414 @@
+"""The training loop: it learns, resumes to the same losses even after a kill, and stops when all is lost."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from helpers import shared_training
+from helpers.small_training import PAIRS, in_processes, parts, run
+from torch import nn
+
+from course_lib.datasets.batching import Batches, EpochBatchSampler, TensorExamples
+from course_lib.layers.attention import MultiHeadAttention, cpu_bf16_attention
+from course_lib.tasks.translation import translate
+from course_lib.training import trainer
+from course_lib.training.checkpoints import Checkpoints
+from course_lib.training.config import TrainConfig
+from course_lib.training.diagnostics import JUDGED, blown_up, collapsed, not_finite, unigram_loss
+from course_lib.training.run_record import OtherRun
+from course_lib.training.trainer import Diverged, train
+
+HELPERS = Path(__file__).parents[1] / "helpers"
+
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def test_learns_by_heart_and_the_text_comes_back(device):
+    tokenizer, objective, batches = parts(dropout=0.0)
+    config = TrainConfig(steps=250, lr=3e-3, warmup=20, precision="fp32")
+    history = train(objective, batches, config, device=device, progress=False)
+    assert sum(history.losses[-5:]) / 5 < 0.05
+    english, spanish = zip(*PAIRS, strict=True)
+    assert translate(objective.model, tokenizer, english) == list(spanish)
+    assert history.steps == len(history.losses) == 250 and history.seconds > 0
+    epochs = 250 / len(batches)
+    per_epoch = sum(len(target) - 1 for _, target in batches.dataset)
+    assert history.tokens == pytest.approx(epochs * per_epoch, rel=0.05)
+
+
+def test_the_same_seed_gives_the_same_losses_and_another_does_not():
+    assert run(steps=12)[0].losses == run(steps=12)[0].losses
+    assert run(steps=12)[0].losses != run(steps=12, seed=1)[0].losses
+
+
+def test_a_run_stopped_at_a_checkpoint_resumes_to_identical_losses(tmp_path, monkeypatch):
+    whole, model = run(tmp_path / "whole", steps=23)
+    monkeypatch.setattr(trainer.Trainer, "save", stop_after(trainer.Trainer.save, saves=2))
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "stopped", steps=23)
+    monkeypatch.undo()
+    resumed, again = run(tmp_path / "stopped", steps=23)
+    assert resumed.losses == whole.losses and resumed.tokens == whole.tokens
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
+
+
+def stop_after(save, saves):
+    count = 0
+
+    def saving(self):
+        nonlocal count
+        save(self)
+        count += 1
+        if count == saves:
+            raise KeyboardInterrupt
+
+    return saving
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_a_killed_run_resumes_to_identical_losses(tmp_path):
+    command = [sys.executable, str(HELPERS / "small_training.py"), str(tmp_path / "killed"), "400"]
+    process = subprocess.Popen(command)
+    checkpoints = Checkpoints(tmp_path / "killed")
+    deadline = time.monotonic() + 120
+    while len(checkpoints.steps()) < 2 or checkpoints.steps()[-1] < 15:
+        assert process.poll() is None and time.monotonic() < deadline, (
+            "the run ended before it could be killed"
+        )
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    killed_at = checkpoints.steps()[-1]
+    assert 15 <= killed_at < 400
+    resumed, _ = run(tmp_path / "killed", steps=400)
+    whole, _ = run(tmp_path / "whole", steps=400)
+    assert resumed.losses == whole.losses
+
+
+def test_a_finished_run_is_not_trained_again(tmp_path):
+    first, _ = run(tmp_path, steps=7)
+    again, _ = run(tmp_path, steps=7)
+    assert again.losses == first.losses and again.seconds == first.seconds
+
+
+def test_a_folder_of_a_run_with_other_settings_is_refused(tmp_path):
+    run(tmp_path, steps=5)
+    with pytest.raises(ValueError, match=r"lr=0.003 there and 0.001 here"):
+        run(tmp_path, steps=5, lr=1e-3)
+
+
+def test_minutes_become_steps_once_and_stay(tmp_path, monkeypatch):
+    monkeypatch.setattr(trainer, "CALIBRATION", 10)
+    clock = iter(range(10_000))
+    monkeypatch.setattr(trainer.time, "perf_counter", lambda: next(clock) * 0.5)  # half a second a look
+    settings = {"steps": None, "minutes": 0.05, "warmup": 100, "checkpoint_every": 10}
+    history, _ = run(tmp_path, **settings)
+    # 3 seconds in all; the 10 timed steps took one look of 0.5 seconds, so 50 more fit into what is left
+    assert history.steps == len(history.losses) == 10 + 50
+    monkeypatch.setattr(trainer.time, "perf_counter", lambda: next(clock) * 50.0)
+    again, _ = run(tmp_path, **settings)
+    assert again.steps == 60
+
+
+def test_a_loss_that_is_not_finite_stops_the_run():
+    _, objective, batches = parts()
+    with torch.no_grad():
+        objective.model.decoder_norm.weight[0] = float("nan")
+    config = TrainConfig(steps=100, lr=0.5, warmup=0, precision="fp32")
+    with pytest.raises(
+        Diverged, match=r"loss became nan at step 1 \(lr=0.5, warmup=0, precision=fp32\): try"
+    ):
+        train(objective, batches, config, device="cpu", progress=False)
+
+
+def test_a_bleu_of_zero_at_two_evaluations_is_no_divergence():
+    history, _ = run(steps=40, evaluate_every=10, evaluate=lambda: {"bleu": 0.0})
+    assert len(history.losses) == 40 and [e["bleu"] for e in history.evaluations] == [0.0] * 4
+
+
+def test_a_loss_that_blows_up_stops_the_run():
+    config = TrainConfig(steps=100, lr=1e-9, warmup=0, precision="fp32")
+    with pytest.raises(Diverged, match=r"^the loss blew up from 1 to 5 at step 60 \(lr=1e-09, warmup=0"):
+        train(Growing(40), Numbers(1, 1, 1, batch=3), config, device="cpu", progress=False)
+
+
+def test_a_loss_blows_up_only_if_all_of_the_last_20_are_high():
+    assert blown_up([2.0] * 20 + [8.1] * 20) == "the loss blew up from 2 to 8.1 at step 40"
+    assert blown_up([2.0] * 20 + [8.1] * 19 + [7.9]) == blown_up([2.0] * 20 + [8.0] * 20) == ""
+    assert blown_up([2.0] + [900.0] * 20) == blown_up([]) == ""
+
+
+def test_the_unigram_loss_is_the_entropy_of_the_frequencies():
+    assert unigram_loss([0, 1, 1, 2], vocab=4) == pytest.approx(1.5 * math.log(2))
+    assert unigram_loss([0, 1], vocab=4, label_smoothing=1.0) == pytest.approx(math.log(4))
+
+
+def test_losses_without_gradients_can_be_judged():
+    assert not_finite(7, [1.0, 2.0]) == ""
+    assert not_finite(7, [1.0, float("nan")]) == "the loss became nan at step 7"
+
+
+def test_a_collapse_needs_enough_losses_at_the_unigram_level():
+    assert collapsed([3.0] * JUDGED, unigram=3.0)
+    assert not collapsed([3.0] * (JUDGED - 1), unigram=3.0)
+    assert not collapsed([2.0] * JUDGED, unigram=3.0)
+    assert not collapsed([3.0] * JUDGED + [2.0] * JUDGED, unigram=3.0)
+
+
+def test_a_loss_stuck_at_the_unigram_level_is_a_warning(caplog):
+    _, objective, batches = parts()
+    ids = [i for _, target in batches.dataset for i in target[1:]]
+    level = unigram_loss(ids, objective.model.config.vocab)
+    for steps, rate, warnings in ((250, 3e-3, 0), (199, 1e-6, 0), (250, 1e-6, 1)):
+        caplog.clear()
+        _, objective, batches = parts()
+        config = TrainConfig(steps=steps, lr=rate, warmup=0, precision="fp32")
+        train(objective, batches, config, device="cpu", progress=False, unigram=level)
+        assert len(caplog.records) == warnings, (steps, rate)
+    assert "collapse: the loss is stuck at" in caplog.text and f"{level:.2f}" in caplog.text
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_evaluation_that_fails_leaves_mode_weights_and_generators(error, monkeypatch):
+    """Also where the average of the weights is evaluated."""
+    _, objective, batches = parts()
+    config = TrainConfig(steps=12, evaluate_every=5, average=0.9, precision="fp32")
+    seen = {}
+
+    def note(self):
+        if self.step == 5:
+            seen["weights"] = [p.detach().clone() for p in self.model.parameters()]
+            seen["rng"] = torch.get_rng_state()
+
+    monkeypatch.setattr(trainer.Trainer, "flush", note)
+
+    def evaluate():
+        weights = objective.model.parameters()
+        assert not all(torch.equal(a, b) for a, b in zip(seen["weights"], weights, strict=True))
+        assert not objective.model.training
+        torch.rand(3)
+        raise error
+
+    with pytest.raises(error):
+        train(objective, batches, config, evaluate=evaluate, device="cpu", progress=False)
+    assert objective.model.training and torch.equal(torch.get_rng_state(), seen["rng"])
+    assert all(torch.equal(a, b) for a, b in zip(seen["weights"], objective.model.parameters(), strict=True))
+
+
+def test_a_resumed_run_says_so(tmp_path, capsys):
+    _, objective, batches = parts()
+    config = TrainConfig(steps=6, checkpoint_every=3, precision="fp32")
+    for _ in range(2):
+        train(objective, batches, config, folder=tmp_path, device="cpu")
+    assert capsys.readouterr().out == "resumed at step 6 of 6\n"
+
+
+def test_a_run_keeps_as_many_checkpoints_as_asked_and_each_holds_the_weights_of_its_step(tmp_path):
+    seen = []
+    _, objective, batches = parts()
+    config = TrainConfig(steps=4, checkpoint_every=1, evaluate_every=1, precision="fp32")
+
+    def evaluate():
+        seen.append([p.detach().clone() for p in objective.model.parameters()])
+        return {}
+
+    train(
+        objective, batches, config, folder=tmp_path, keep=3, evaluate=evaluate, device="cpu", progress=False
+    )
+    checkpoints = Checkpoints(tmp_path)
+    assert checkpoints.steps() == [2, 3, 4]
+    for step in checkpoints.steps():
+        checkpoints.load(step, objective.model)
+        assert all(map(torch.equal, objective.model.parameters(), seen[step - 1]))
+
+
+@pytest.mark.parametrize("change", ["model", "label smoothing"])
+def test_checkpoints_of_another_model_or_loss_are_refused_where_all_shapes_fit(tmp_path, change):
+    _, objective, batches = parts()
+    config = TrainConfig(steps=3, precision="fp32")
+    train(objective, batches, config, folder=tmp_path, device="cpu", progress=False)
+    _, other, batches = parts(dropout=0.5 if change == "model" else 0.1)
+    other.label_smoothing = 0.2 if change == "label smoothing" else 0.0
+    match = {
+        "model": "dropout=0.1 there and 0.5 here",
+        "label smoothing": "label_smoothing=0.0 there and 0.2 ",
+    }
+    with pytest.raises(OtherRun, match=match[change]):
+        train(other, batches, config, folder=tmp_path, device="cpu", progress=False)
+
+
+def test_checkpoints_may_be_written_more_often_in_a_resumed_run(tmp_path):
+    first, _ = run(tmp_path, steps=6)
+    assert run(tmp_path, steps=6, checkpoint_every=2)[0].losses == first.losses
+
+
+def test_evaluations_are_kept_and_leave_training_as_it_was():
+    seen = []
+
+    def evaluate():
+        seen.append(torch.is_grad_enabled())
+        return {"bleu": 1.0}
+
+    with_evaluation, model = run(steps=12, evaluate_every=5, evaluate=evaluate)
+    assert [e["step"] for e in with_evaluation.evaluations] == [5, 10, 12]
+    assert with_evaluation.losses == run(steps=12)[0].losses
+    assert model.training
+
+
+def test_bf16_learns_too():
+    history, model = run(steps=60, precision="bf16")
+    assert history.losses[-1] < history.losses[0] / 2
+    assert all(p.dtype == torch.float32 for p in model.parameters())
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_bf16_on_a_cpu_replaces_the_fused_attention_kernel(precision):
+    _, model = run(steps=2, precision=precision)
+    attends = {module.attend for module in model.modules() if isinstance(module, MultiHeadAttention)}
+    assert attends == {cpu_bf16_attention if precision == "bf16" else MultiHeadAttention.attend}
+
+
+def test_a_compiled_model_gives_the_same_losses():
+    """In a process of its own: the checks of shapes that tests turn on cannot be compiled."""
+    code = (
+        "from helpers.small_training import *; import functools\n"
+        "torch.compile = functools.partial(torch.compile, backend='aot_eager')  # no C++ compiler needed\n"
+        "for compile in (False, True):\n"
+        "    _, objective, batches = parts(dropout=0.0)\n"
+        "    config = TrainConfig(steps=4, lr=3e-3, warmup=2, precision='fp32', compile=compile)\n"
+        "    print(*train(objective, batches, config, device='cpu', progress=False).losses)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    plain, compiled = ([float(x) for x in line.split()] for line in done.stdout.splitlines())
+    assert compiled == pytest.approx(plain, rel=1e-4)
+
+
+class Constant(nn.Module):
+    """An objective whose gradient is known: the mean over a batch of x · weight."""
+
+    def __init__(self):
+        super().__init__()
+        self.model = nn.Linear(1, 1, bias=False)
+        nn.init.ones_(self.model.weight)
+
+    def forward(self, x):
+        return self.model(x).sum(), torch.tensor(len(x))
+
+
+class Growing(Constant):
+    """The same, five times as large after some steps."""
+
+    def __init__(self, steps):
+        super().__init__()
+        self.left = steps
+
+    def forward(self, x):
+        self.left -= 1
+        loss, count = super().forward(x)
+        return loss * (5 if self.left < 0 else 1), count
+
+
+class Numbers(Batches):
+    """Batches of these numbers, in order."""
+
+    def __init__(self, *numbers, batch=1):
+        examples = TensorExamples(torch.tensor([[float(number)] for number in numbers]))
+        super().__init__(examples, InOrder(len(numbers), batch), tuple)
+
+
+class InOrder(EpochBatchSampler):
+    """The examples in order."""
+
+    def __init__(self, examples, batch):
+        super().__init__(batch)
+        self.examples = range(examples)
+
+    def batches(self, epoch):
+        return [list(self.examples[i : i + self.batch]) for i in range(0, len(self.examples), self.batch)]
+
+
+def test_one_step_of_adamw_by_hand():
+    objective = Constant()
+    config = TrainConfig(steps=1, lr=0.1, warmup=0, schedule="constant", weight_decay=0.5, precision="fp32")
+    history = train(objective, Numbers(1, 1, 1, batch=3), config, device="cpu", progress=False)
+    # the first step of Adam is lr in the direction of the gradient; decay takes lr · 0.5 of the weight
+    assert objective.model.weight.item() == pytest.approx(1 - 0.1 * 0.5 - 0.1, abs=1e-5)
+    assert history.losses == [1.0] and history.tokens == 3
+
+
+def adam_in_two_steps(gradients, rates):
+    """What is left of a weight of 1: Adam as in the paper, with β = 0.9 and 0.98, and no decay."""
+    weight = 1.0
+    for n in (1, 2):
+        m = sum(0.1 * 0.9 ** (n - i) * gradients[i - 1] for i in range(1, n + 1)) / (1 - 0.9**n)
+        v = sum(0.02 * 0.98 ** (n - i) * gradients[i - 1] ** 2 for i in range(1, n + 1)) / (1 - 0.98**n)
+        weight -= rates[n - 1] * m / v**0.5
+    return weight
+
+
+@pytest.mark.parametrize(
+    ("numbers", "gradients"), [((3, 300), (2, 2)), ((0.1, 0.5), (0.1, 0.5))], ids=["clipped", "small"]
+)
+@pytest.mark.parametrize(
+    ("schedule", "rates"),
+    [("constant", (0.1, 0.1)), ("linear", (0.1, 0.05)), ("noam", (0.1 / 8, 0.1 / 8 / 2**0.5))],
+)
+def test_gradients_are_clipped_and_the_rate_follows_the_schedule(numbers, gradients, schedule, rates):
+    objective = Constant()
+    objective.model.config = SimpleNamespace(d_model=64)
+    settings = {"schedule": schedule, "warmup": 0, "weight_decay": 0.0, "clip": 2.0, "precision": "fp32"}
+    config = TrainConfig(steps=2, lr=0.1, **settings)
+    history = train(objective, Numbers(*numbers), config, device="cpu", progress=False)
+    expected = adam_in_two_steps(gradients, rates)
+    assert objective.model.weight.item() == pytest.approx(expected, abs=1e-5)
+    assert history.losses[0] == pytest.approx(numbers[0])
+
+
+def test_scores_are_those_of_the_model_in_evaluation_mode():
+    _, objective, batches = parts(dropout=0.5)
+    modes = []
+    config = TrainConfig(steps=4, warmup=1, evaluate_every=2, precision="fp32")
+    train(
+        objective,
+        batches,
+        config,
+        device="cpu",
+        progress=False,
+        evaluate=lambda: modes.append(objective.model.training) or {},
+    )
+    assert modes == [False, False] and objective.model.training
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """What each of two processes that share a training has seen."""
+    out = tmp_path_factory.mktemp("shared")
+    in_processes(2, HELPERS / "shared_training.py", out)
+    return [json.loads((out / f"{i}.json").read_text()) for i in range(2)]
+
+
+def test_two_processes_give_the_losses_of_one(shared):
+    first, second = shared
+    assert first["plain"] == second["plain"] == pytest.approx(shared_training.plain(), rel=1e-5)
+
+
+def test_each_process_has_chance_of_its_own_also_after_a_checkpoint(shared):
+    first, second = shared
+    (losses, draw), (same_losses, other_draw) = first["dropout"], second["dropout"]
+    assert losses == same_losses and draw != other_draw
+    assert first["resumed"] == first["dropout"] and second["resumed"] == second["dropout"]
+
+
+def test_minutes_become_as_many_steps_in_each_process(shared):
+    first, second = shared
+    assert first["steps"] == second["steps"] > 2

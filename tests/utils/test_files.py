@@ -1,0 +1,175 @@
+"""A file is written whole or not at all, and a folder that cannot be written to is noticed first."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from course_lib.utils import files
+from course_lib.utils.files import atomic_path, check_writable, data_folder
+
+
+def test_file_appears_whole(tmp_path: Path) -> None:
+    target = tmp_path / "new folder" / "a.txt"
+    with atomic_path(target) as part:
+        part.write_text("half")
+        assert not target.exists()
+        part.write_text("whole")
+    assert target.read_text() == "whole"
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_file_is_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    with atomic_path(str(target)) as part:
+        part.write_text("new")
+        assert target.read_text() == "old"
+    assert target.read_text() == "new"
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_failure_leaves_the_old_file(tmp_path: Path, error: type[BaseException]) -> None:
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    with pytest.raises(error), atomic_path(target) as part:
+        part.write_text("half")
+        raise error
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_folder_is_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "checkpoint"
+    for text in ("old", "new"):
+        with atomic_path(target) as part:
+            part.mkdir()
+            (part / f"{text}.txt").write_text(text)
+    assert [path.name for path in target.iterdir()] == ["new.txt"]
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_failure_leaves_the_old_folder(tmp_path: Path) -> None:
+    target = tmp_path / "checkpoint"
+    (target / "deep").mkdir(parents=True)
+    with pytest.raises(ValueError), atomic_path(target) as part:
+        part.mkdir()
+        (part / "half.txt").write_text("half")
+        raise ValueError
+    assert [path.name for path in target.iterdir()] == ["deep"]
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_block_that_writes_nothing_is_an_error(tmp_path: Path, kind: str) -> None:
+    target = tmp_path / "old"
+    target.write_text("old") if kind == "file" else target.mkdir()
+    with pytest.raises(FileNotFoundError), atomic_path(target):
+        pass
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_folder_below_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError), atomic_path(tmp_path / "file" / "a.txt") as part:
+        part.write_text("")
+
+
+WRITER = """
+import sys, time
+from course_lib.utils.files import atomic_path
+with atomic_path(sys.argv[1]) as part:
+    part.write_text("half")
+    print("writing", flush=True)
+    time.sleep(600)
+"""
+
+
+def start_writing(target: Path) -> subprocess.Popen:
+    """A process that has begun to write `target`, and does not come to an end."""
+    environment = os.environ | {"PYTHONPATH": str(Path(files.__file__).parents[1])}
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(target)], stdout=subprocess.PIPE, env=environment
+    )
+    assert writer.stdout.readline() == b"writing\n"
+    return writer
+
+
+@pytest.mark.skipif(files.fcntl is None, reason="this system has no locks of folders")
+def test_leftovers_of_a_killed_process_are_removed(tmp_path: Path) -> None:
+    target = tmp_path / "a[1].txt"
+    killed, alive = start_writing(target), start_writing(target)
+    killed.kill()
+    killed.wait()
+    assert len(list(tmp_path.iterdir())) == 2  # a process that is killed can clean up nothing
+    (tmp_path / ".a[1].txt.notes").write_text("no folder, and so not ours")
+    (tmp_path / ".b.txt.x").mkdir()
+    with atomic_path(target) as part:
+        part.write_text("whole")
+    left = {path.name for path in tmp_path.iterdir()} - {"a[1].txt", ".a[1].txt.notes", ".b.txt.x"}
+    assert len(left) == 1  # that of the process which is still writing
+    assert (tmp_path / left.pop() / "a[1].txt").read_text() == "half"
+    alive.kill()
+    alive.wait()
+    with atomic_path(target) as part:
+        part.write_text("whole")
+    assert {path.name for path in tmp_path.iterdir()} == {"a[1].txt", ".a[1].txt.notes", ".b.txt.x"}
+
+
+def test_a_folder_taken_for_a_leftover_is_made_again(tmp_path: Path, monkeypatch) -> None:
+    """Another process may come between the making of the folder and its lock."""
+    lock, seen = files._lock, []
+
+    def late(folder: Path) -> int | None:
+        seen.append(folder)
+        if len(seen) == 1:
+            shutil.rmtree(folder)
+        return lock(folder)
+
+    monkeypatch.setattr(files, "_lock", late)
+    with atomic_path(tmp_path / "a.txt") as part:
+        part.write_text("whole")
+    assert len(seen) == 2 and (tmp_path / "a.txt").read_text() == "whole"
+
+
+def test_without_locks_files_are_written_as_well(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(files, "fcntl", None)
+    (tmp_path / ".a.txt.x").mkdir()
+    with atomic_path(tmp_path / "a.txt") as part:
+        part.write_text("whole")
+    assert {path.name for path in tmp_path.iterdir()} == {"a.txt", ".a.txt.x"}
+
+
+def test_a_folder_that_can_be_written_to(tmp_path: Path) -> None:
+    check_writable(tmp_path / "new" / "run", 1000)
+    assert [path.name for path in tmp_path.rglob("*")] == ["new", "run"]
+
+
+def test_a_folder_that_cannot_be_written_to(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="cannot write to .*run: "):
+        check_writable(tmp_path / "file" / "run", 0)
+    free = shutil.disk_usage(tmp_path).free
+    with pytest.raises(OSError, match=r"has room for [\d,.]+ MB, but [\d,.]+ MB are needed"):
+        check_writable(tmp_path, 2 * free)
+
+    def full(**where: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.tempfile, "TemporaryFile", full)
+    with pytest.raises(OSError, match=rf"cannot write to {tmp_path}: No space left on device"):
+        check_writable(tmp_path, 0)
+
+
+def test_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert data_folder().is_dir()
+    monkeypatch.setattr(files, "PACKAGE", tmp_path / "course_lib")
+    with pytest.raises(FileNotFoundError, match="no data folder"):
+        data_folder()
+    (tmp_path / "data").mkdir()
+    assert data_folder() == tmp_path / "data"
+    (tmp_path / "course_lib" / "data").mkdir(parents=True)
+    assert data_folder() == tmp_path / "course_lib" / "data"

@@ -1,0 +1,71 @@
+"""The stored runs of the lecture's anatomy, how they are made, and the widget that shows them."""
+
+from dataclasses import replace
+
+import pytest
+from helpers.few_pairs import few_pairs
+
+from course_lib.experiments import anatomy as runs
+from course_lib.experiments.anatomy import EVALUATIONS, FIXES, as_json, as_run, make, parts_of, stored
+from course_lib.lectures.dlstudio import Deviations, Procedure, corpus_of
+from course_lib.widgets import anatomy, anatomy_explorer
+
+
+def test_nothing_fixed_is_the_lecture_and_all_fixed_the_paper():
+    model, procedure = parts_of([])
+    assert model == Deviations.lecture()
+    assert procedure == replace(Procedure.lecture(), never_eval=False, peak=2e-3, warmup=100)
+    model, procedure = parts_of(FIXES)
+    assert replace(model, starts_with_eos=False) == Deviations()
+    assert not (procedure.frozen_embeddings or procedure.lecture_rates)
+    with pytest.raises(ValueError, match=r"unknown fixes \['soft'\]: choose from \['passes'"):
+        parts_of(["soft"])
+
+
+def test_stored_runs_are_in_order_and_the_cumulative_ones_whole():
+    assert set(stored()) == set(runs.PARTS)
+    for part, made in stored().items():
+        limit, recipes = runs.PARTS[part]
+        assert [run.fixed for run in made] == [frozenset(fixed) for fixed in recipes()]
+        if "steps" in limit:
+            assert {run.steps for run in made} == {limit["steps"]}
+        for run in made if "seconds" in limit else []:
+            assert abs(run.steps * run.seconds - limit["seconds"]) < 2 * run.seconds + 0.2
+    for run in stored()["cumulative"]:
+        assert set(run.scores) == set(EVALUATIONS)
+        assert as_run(as_json(run)) == run
+
+
+def test_the_same_recipe_gives_the_same_run():
+    pairs = corpus_of(few_pairs(), train=60, held_out=5)
+    one, other = (replace(make(["flat_attention", "flat_ffn"], pairs, steps=2), seconds=0.0) for _ in "12")
+    assert one == other and one.steps == 2 and one.parameters < make([], pairs, steps=1).parameters / 5
+
+
+def test_a_budget_of_seconds_ends_the_training():
+    run = make(["flat_attention", "flat_ffn"], corpus_of(few_pairs(), train=60, held_out=5), seconds=0.3)
+    assert run.steps * run.seconds >= 0.29 > (run.steps - 1) * run.seconds - 0.2
+    assert run.speed == pytest.approx(450 / run.seconds)
+
+
+def test_nearest_run_is_the_one_asked_for_where_it_is_stored():
+    for part, made in stored().items():
+        for run in made:
+            timed = part.endswith("timed")
+            assert anatomy.nearest(run.fixed, timed).fixed == run.fixed
+            assert anatomy.distance(run, run.fixed, timed) == 0
+    assert anatomy.nearest(frozenset()).fixed == {"passes"}  # no difference with a budget in steps
+    assert anatomy.distance(anatomy.nearest(frozenset()), frozenset(), timed=False) == 0
+
+
+def test_the_widget_names_the_fixes():
+    explorer = anatomy_explorer()
+    assert "Nothing fixed" in explorer.text.value
+    for name in FIXES:
+        explorer.controls[name].value = True
+    assert "Everything fixed" in explorer.text.value
+    last = stored()["timed"][-1].scores["feedback"]
+    assert f"BLEU {last.held_out_bleu}" in explorer.text.value
+    explorer.controls["trained"].value = "400 steps"
+    last = stored()["cumulative"][-1].scores["feedback"]
+    assert f"BLEU {last.held_out_bleu}" in explorer.text.value

@@ -1,0 +1,118 @@
+"""The norm explorer: it shows the stored runs, and the gradients are those of the model."""
+
+import html
+
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+from course_lib.experiments import norms as norm_runs
+from course_lib.widgets import norm_explorer, norms
+
+RATES = (1e-3, 2e-3, 4e-3, 8e-3)
+
+
+def text_of(explorer) -> str:
+    return html.unescape(explorer.text.value)
+
+
+def test_each_choice_has_its_runs() -> None:
+    explorer = norm_explorer()
+    controls = explorer.controls
+    for norm in controls["norm"].options:
+        for depth in controls["depth"].options:
+            for lr in controls["lr"].options:
+                for warmup in controls["warmup"].options:
+                    runs = norms.runs_of(norm, depth, lr, warmup)
+                    assert sorted(run.recipe.seed for run in runs) == [0, 1, 2]
+    assert tuple(controls["lr"].options) == RATES
+
+
+def test_the_text_says_what_is_stored() -> None:
+    explorer = norm_explorer()
+    explorer.controls["depth"].value = 6
+    explorer.controls["lr"].value = 4e-3
+    runs = norms.runs_of("post", 6, 4e-3, 0)
+    losses = [run.losses[-1] for run in runs]
+    assert f"the loss of 3 runs is {min(losses):.2f} to {max(losses):.2f}" in text_of(explorer)
+    assert "no warm-up" in text_of(explorer)
+    explorer.controls["warmup"].value = 100
+    assert "100 steps of warm-up" in text_of(explorer)
+
+
+def test_the_lines_are_the_stored_losses() -> None:
+    figure = Figure(layout="none")
+    update = norms.norm_picture(figure)
+    update("pre", 6, 2e-3, 100)
+    drawn = [line for line in figure.axes[1].lines if line.get_animated()]
+    chosen = [line for line in drawn if line.get_alpha() == 1.0]
+    curves = [run.losses for run in norms.runs_of("pre", 6, 2e-3, 100)]
+    assert [tuple(line.get_ydata()) for line in chosen] == curves
+    assert list(chosen[0].get_xdata()) == [norm_runs.EVERY * (i + 1) for i in range(len(curves[0]))]
+    assert len(drawn) == 2 * len(chosen)
+
+
+def test_the_gradients_are_those_of_each_block() -> None:
+    sizes = norms.block_gradients("post", 2)
+    assert len(sizes) == 4
+    post, pre = (norms.block_gradients(norm, 6) for norm in ("post", "pre"))
+    assert post[-1] > 2 * pre[-1]  # Xiong et al. 2020: near the output post-norm's are the larger ones
+    assert norms.block_gradients("pre", 2)[-1] > 1.3 * pre[-1]  # and pre-norm's shrink with depth
+    assert abs(post[-1] / norms.block_gradients("post", 2)[-1] - 1) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("losses", "said"),
+    [
+        ((5.4, 5.5, 5.4), "Every run collapsed"),
+        ((5.4, 3.0, 3.1), "1 of 3 runs collapsed"),
+        ((3.0, 3.1, 3.2), "No run collapsed"),
+    ],
+)
+def test_the_verdict(losses: tuple[float, ...], said: str) -> None:
+    assert said in norms.verdict(losses)
+
+
+def test_the_stored_runs_are_whole_and_of_the_same_making() -> None:
+    stored = norm_runs.stored()
+    assert set(stored) == {"grid", "rates", "fair", "lecture", "blocks"}
+    for curves in stored.values():
+        recipes = [curve.recipe for curve in curves]
+        assert len(set(recipes)) == len(recipes)
+        for curve in curves:
+            assert len(curve.losses) == curve.recipe.steps / norm_runs.EVERY
+            assert all(0 < loss < 20 for loss in curve.losses)
+            assert 0 <= curve.bleu <= 100
+
+
+def test_the_script_asks_for_exactly_the_runs_that_are_stored() -> None:
+    for part, recipes in norm_runs.PARTS.items():
+        assert set(recipes()) == {curve.recipe for curve in norm_runs.stored()[part]}, part
+
+
+def test_the_script_writes_what_can_be_read(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(norm_runs, "STORED", tmp_path / "runs.json")
+    first = next(iter(norm_runs.grid()))
+    run = {"recipe": norm_runs.as_json(first), "bleu": 1.5, "seconds": 0.1, "losses": [6.0, 5.5]}
+    norm_runs.add("grid", run)
+    norm_runs.add("grid", run)  # once is enough
+    assert norm_runs.known("grid") == [run["recipe"]]
+    curve = norm_runs.as_curve(norm_runs.read()["runs"]["grid"][0])
+    assert curve == norm_runs.Curve(first, (6.0, 5.5), 1.5)
+
+
+def test_a_run_follows_its_recipe() -> None:
+    """Same recipe, same curve; another seed, another one."""
+    recipe = norm_runs.Recipe(norm="pre", layers=(1, 2), lr=4e-3, warmup=5, steps=25, seed=0)
+    curve, again = norm_runs.make(recipe), norm_runs.make(recipe)
+    assert curve == again
+    assert len(curve.losses) == 1 and curve.losses[0] < 6.2
+    other = norm_runs.Recipe(**{**vars(recipe), "seed": 1})
+    assert norm_runs.make(other).losses != curve.losses
+
+
+def test_the_model_has_the_blocks_of_the_recipe() -> None:
+    model = norm_runs.small_model("post", (1, 3), seed=2)
+    assert (len(model.encoder), len(model.decoder)) == (1, 3)
+    assert isinstance(model.encoder_norm, torch.nn.Identity)
+    assert len(norm_runs.material()[1]) == norm_runs.VOCAB

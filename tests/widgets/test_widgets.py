@@ -1,0 +1,232 @@
+"""Widgets: every control moves the picture and the text, and nothing is left behind."""
+
+import html
+import io
+import math
+import re
+import subprocess
+import sys
+import warnings
+
+import ipywidgets
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+from helpers.explorers import WIDGETS, another_value
+from matplotlib.figure import Figure
+from PIL import Image
+
+from course_lib import widgets
+from course_lib.viz import figures as show
+from course_lib.widgets import explorer, snapshot, softmax
+
+HOSTILE = (
+    "<b>x</b><script>alert(1)</script> & &lt;",
+    "$x^2$ $\\frac{ \\n _ ^ %",
+    "\u8336 \u5b57 \U0001f600 \u0633\u0644\u0627\u0645 \u05e9\u05dc\u05d5\u05dd \u0939\u093f",
+    "a\x00b \x1b[31m \u202e \u200d \ue000",
+    " " * 50,
+    "word " * 3000,
+    "half \ud83d of a character",
+)
+SLIDERS = (
+    ipywidgets.IntSlider,
+    ipywidgets.FloatSlider,
+    ipywidgets.FloatLogSlider,
+    ipywidgets.SelectionSlider,
+)
+
+
+@pytest.fixture
+def projecting():
+    with mpl.rc_context():
+        widgets.projector()
+        yield
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+def test_each_control_moves_the_picture_and_the_text(make) -> None:
+    for name in make().controls:
+        widget = make()
+        picture, text = widget.image.value, widget.text.value
+        widget.controls[name].value = another_value(widget.controls[name])
+        assert widget.image.value != picture, name
+        assert widget.text.value != text, name
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+def test_moving_there_and_back_draws_the_same_picture(make) -> None:
+    widget = make()
+    before = widget.image.value
+    control = next(iter(widget.controls.values()))
+    first, control.value = control.value, another_value(control)
+    control.value = first
+    assert widget.image.value == before
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+def test_sliders_are_labelled_and_the_picture_has_a_width(make) -> None:
+    widget = make()
+    assert all(control.description for control in widget.controls.values())
+    for control in widget.controls.values():
+        assert not isinstance(control, SLIDERS) or control.style.description_width == "initial"
+    picture = Image.open(io.BytesIO(widget.image.value))
+    assert picture.width == pytest.approx(int(widget.image.width) * explorer.SHARPNESS, abs=2)
+    assert widget.image.layout.max_width == "100%"
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+def test_no_slider_begins_where_it_ends(make) -> None:
+    """A browser cannot draw one, not even while it is switched off."""
+    for control in make().controls.values():
+        if hasattr(control, "min"):
+            assert control.min < control.max
+        assert len(getattr(control, "options", "ab")) > 1
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+@pytest.mark.parametrize("typed", HOSTILE)
+def test_any_text_is_shown_as_text(make, typed: str) -> None:
+    """No markup, no formulas, no warnings; as the only words, and after those that are there."""
+    widget = make()
+    fields = [c for c in widget.controls.values() if isinstance(c, ipywidgets.Text | ipywidgets.Textarea)]
+    for field in fields:
+        for text in (typed, f"{field.value} {typed}"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                field.value = text
+            widget.text.value.encode()  # as the message to the browser is
+            assert ("lone surrogate, U+D83D" in widget.text.value) == ("\ud83d" in text)
+            assert "<b>" not in widget.text.value and "<script" not in widget.text.value
+            shown = [t for t in widget.figure.findobj(mpl.text.Text) if t.get_text().count("$") > 1]
+            assert not any(text.get_parse_math() for text in shown)
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+def test_no_figure_stays_open_and_no_setting_changes(make) -> None:
+    settings, figures = dict(mpl.rcParams), plt.get_fignums()
+    widget = make()
+    widget.redraw()
+    assert plt.get_fignums() == figures
+    assert dict(mpl.rcParams) == settings
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+def test_a_cell_that_ends_in_a_widget_shows_it_with_words(make, monkeypatch) -> None:
+    shown = []
+    monkeypatch.setattr(show, "display", lambda data, raw, metadata=None: shown.append(data))
+    make()._ipython_display_()
+    bundle, alt = shown
+    assert list(bundle) == [show.WIDGET_VIEW, "text/plain", "image/png"]
+    assert re.match(r"Widget: [^,.]{0,60}(slider|menu|box|field|button)", bundle["text/plain"])
+    assert html.escape(bundle["text/plain"]) in alt["text/html"]
+    assert len(bundle["image/png"]) < 100_000
+
+
+def test_the_package_imports_a_widget_when_it_is_asked_for() -> None:
+    code = """import sys
+from course_lib import widgets
+assert not {"torch", "matplotlib", "ipywidgets"} & set(sys.modules), "not lazy"
+assert set(widgets.__all__) <= set(dir(widgets))
+from course_lib.widgets import schedule_explorer
+assert widgets.schedule_explorer is schedule_explorer and "course_lib.widgets.softmax" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="'course_lib.widgets' has no attribute 'softmaxx'"):
+        _ = widgets.softmaxx
+
+
+def test_a_widget_looks_the_same_whatever_style_is_set() -> None:
+    """Also after a move, which makes new ticks and texts."""
+    pictures = []
+    for settings in (
+        {},
+        {"font.size": 7, "xtick.labelsize": 5, "axes.facecolor": "black"},
+    ):
+        with mpl.rc_context(settings):
+            widget = widgets.schedule_explorer()
+            control = next(iter(widget.controls.values()))
+            control.value = another_value(control)
+            pictures.append((widget.image.value, widget.snapshot()))
+    assert pictures[0] == pictures[1]
+
+
+def test_a_snapshot_has_the_settings_and_the_line_around_the_picture() -> None:
+    widget = widgets.softmax_explorer()
+    whole, picture = (Image.open(io.BytesIO(png)) for png in (widget.snapshot(), widget.image.value))
+    assert whole.width == picture.width and whole.height > picture.height + 40
+    assert round(whole.width * show.CSS_DPI / whole.info["dpi"][0]) == int(widget.image.width)
+    settings = [snapshot.setting(control) for control in widget.controls.values()]
+    assert "temperature: 1" in settings and any(one.endswith(": on") for one in settings)
+    before, widget.controls["query"].value = widget.snapshot(), 3
+    assert widget.snapshot() != before
+    assert "…" in snapshot.setting(ipywidgets.Text("word " * 100, description="text"))
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+def test_a_projected_widget_is_larger(make, projecting) -> None:
+    widget = make()
+    assert int(widget.image.width) == round(explorer.PROJECTED * 7 * show.CSS_DPI)
+    assert "course-projected" in widget.box._dom_classes
+    labels = widget.figure.findobj(mpl.text.Text)
+    assert min(label.get_fontsize() for label in labels if label.get_text()) >= 16
+
+
+def test_the_picture_equals_a_whole_drawing() -> None:
+    """Drawing only what moves comes to the same as drawing everything."""
+    widget = widgets.softmax_explorer()
+    widget.controls["d"].value = 1024
+    widget.controls["scaled"].value = False
+    for artist in widget.figure.findobj(lambda artist: artist.get_animated()):
+        artist.set_animated(False)
+    mine = np.asarray(Image.open(io.BytesIO(widget.image.value)))
+    whole = np.asarray(Image.open(io.BytesIO(explorer.Canvas(widget.figure).png())))
+    assert (mine != whole).mean() < 0.003  # a bar may lie over the axis line instead of under it
+
+
+def test_without_moving_parts_the_whole_figure_is_drawn_each_time() -> None:
+    def picture(figure: Figure):
+        axes = figure.subplots()
+
+        def update(height):
+            axes.clear()
+            axes.plot([0, height])
+            axes.set_title(f"up to {height} < 9")
+            return f"up to {height} < 9"
+
+        return update
+
+    widget = widgets.Explorer(
+        {"height": explorer.slider(ipywidgets.IntSlider, "height", value=1)}, picture, "A line."
+    )
+    before = widget.image.value
+    widget.controls["height"].value = 5
+    assert widget.image.value != before
+    assert "up to 5 &lt; 9" in widget.text.value
+
+
+def test_softmax_numbers() -> None:
+    """The text says what was computed: with T = √d the unscaled weights are the scaled ones at T = 1."""
+    widget = widgets.softmax_explorer()
+    widget.controls["d"].value = 256
+    scaled = widget.text.value
+    weights = (softmax.dot_products(256, 1) / 16).softmax(dim=-1)
+    assert f"largest weight {weights.max():.2f}, " in scaled
+    assert f"entropy {torch.special.entr(weights).sum():.2f} of {math.log(8):.2f}" in scaled
+    unscaled = softmax.softmax_picture(Figure(layout="none"))(temperature=16.0, d=256, query=1, scaled=False)
+    assert f"largest weight {weights.max():.2f}, " in unscaled
+
+
+@pytest.mark.parametrize(
+    ("largest", "gradient", "said"),
+    [
+        (0.99, 0.001, "almost no gradient"),
+        (0.13, 0.33, "nearly uniform"),
+        (0.9, 0.2, "most of"),
+        (0.4, 0.4, "still attends"),
+    ],
+)
+def test_the_softmax_text_says_what_is_seen(largest: float, gradient: float, said: str) -> None:
+    assert said in softmax._verdict(largest, gradient)
