@@ -134,11 +134,11 @@ def plot_ablations(losses: Mapping[tuple[int, int], float], unchanged: float) ->
     axes.set(xlabel="head without which the model runs (block.head); dotted: all heads",
              ylabel="loss on repeats", ylim=(0, max(losses.values()) + 0.6))  # fmt: skip
     axes.grid(visible=False, axis="x")
-    worst = max(losses, key=lambda head: losses[head])
+    worst = max(losses, key=lambda head: losses[head])  # which head of its block depends on the machine
     show(
         figure,
         alt=f"Bars of the loss without each of {len(losses)} heads, against a line for the whole model. The "
-        f"largest is that without head {worst[1]} of block {worst[0]}.",
+        f"largest is that without a head of block {worst[0]}.",
     )
 
 

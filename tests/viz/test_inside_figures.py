@@ -21,7 +21,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
         "one block ends not below the lowest; two blocks ends below",
     ),
     "maps": (lambda: drawn.plot_head_maps({"2.1": BACK, "1.1": torch.eye(8)}), "3 positions .*: mostly 0"),
-    "ablations": (lambda: drawn.plot_ablations(LOSSES, 0.2), "without head 1 of block 1"),
+    "ablations": (lambda: drawn.plot_ablations(LOSSES, 0.2), "without a head of block 1"),
     "patching": (drawn.diagram_patching, "K at depth 1"),
     "patched": (
         lambda: drawn.plot_patching({"answer": GRID, "nothing": 0 * GRID}, ["D", "K", "B"]),
