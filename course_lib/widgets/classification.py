@@ -68,7 +68,7 @@ def classification_explorer(
     """Class probabilities of a chosen or typed sentence, and token weights for a kind of pooling.
 
     models: classifiers by pooling, at least two of "class token", "mean" and "max"; without them, small ones
-    that are trained on first use. Raises ValueError for models without their tokenizer.
+    that the course stores. Raises ValueError for models without their tokenizer.
     """
     if models is not None and tokens is None:
         raise ValueError(f"{len(models)} models need their tokenizer, but tokens={tokens}")
