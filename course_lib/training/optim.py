@@ -1,7 +1,6 @@
 """Optimizers: AdamW, Muon for the matrices of blocks; weight averaging (EMA)."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -81,15 +80,6 @@ class WeightEMA:
         for mean, weight in zip(self.weights, self.model.parameters(), strict=True):
             mean.lerp_(weight, fraction)
 
-    @contextmanager
-    def exchanged(self) -> Iterator[None]:
-        """Within the `with` block, the model has the average of its weights."""
-        self.exchange()
-        try:
-            yield
-        finally:
-            self.exchange()
-
     @torch.no_grad()
     def exchange(self) -> None:
         """Swap the model's weights and their average."""
@@ -121,11 +111,12 @@ class Muon(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
         for group in self.param_groups:
-            rate, moved = group["lr"], [weight for weight in group["params"] if weight.grad is not None]
+            moved = [weight for weight in group["params"] if weight.grad is not None]
+            directions = {weight: self.direction(weight, weight.grad, group["momentum"]) for weight in moved}
+            rate = group["lr"]
             for shape in {weight.shape for weight in moved}:
                 weights = [weight for weight in moved if weight.shape == shape]
-                directions = [self.direction(w, w.grad, group["momentum"]) for w in weights]
-                steps = orthogonal(torch.stack(directions))
+                steps = orthogonal(torch.stack([directions[weight] for weight in weights]))
                 size = 0.2 * max(shape) ** 0.5  # the size of AdamW's steps
                 for weight, step in zip(weights, steps, strict=True):
                     weight.mul_(1 - rate * group["weight_decay"]).add_(step.to(weight), alpha=-rate * size)
