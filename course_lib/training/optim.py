@@ -100,11 +100,7 @@ class Muon(torch.optim.Optimizer):
     """
 
     def __init__(
-        self,
-        weights: Iterable[nn.Parameter],
-        lr: float,
-        weight_decay: float = 0.1,
-        momentum: float = 0.95,
+        self, weights: Iterable[nn.Parameter], lr: float, weight_decay: float = 0.1, momentum: float = 0.95
     ):
         super().__init__(weights, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum})
 
@@ -113,11 +109,10 @@ class Muon(torch.optim.Optimizer):
         for group in self.param_groups:
             moved = [weight for weight in group["params"] if weight.grad is not None]
             directions = {weight: self.direction(weight, weight.grad, group["momentum"]) for weight in moved}
-            rate = group["lr"]
             for shape in {weight.shape for weight in moved}:
                 weights = [weight for weight in moved if weight.shape == shape]
                 steps = orthogonal(torch.stack([directions[weight] for weight in weights]))
-                size = 0.2 * max(shape) ** 0.5  # the size of AdamW's steps
+                rate, size = group["lr"], 0.2 * max(shape) ** 0.5  # the size of AdamW's steps
                 for weight, step in zip(weights, steps, strict=True):
                     weight.mul_(1 - rate * group["weight_decay"]).add_(step.to(weight), alpha=-rate * size)
 
