@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Int, UInt8
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from torch import Tensor
@@ -63,8 +63,8 @@ def diagram_patch_embedding() -> None:
     axes.set_axis_off()
     show(
         figure,
-        alt="An image of 4 by 4 pixels, numbered 0 to 15 in reading order, is cut into four patches of 2 by 2 "
-        "pixels. Flattened, patch 0 is 0 1 4 5, patch 1 is 2 3 6 7, patch 2 is 8 9 12 13, and patch 3 is "
+        alt="An image of 4 by 4 pixels, numbered 0 to 15 in reading order, is cut into four patches of 2 by "
+        "2 pixels. Flattened, patch 0 is 0 1 4 5, patch 1 is 2 3 6 7, patch 2 is 8 9 12 13, and patch 3 is "
         "10 11 14 15. Each is multiplied by the same matrix W, plus b, and becomes a vector of 3 numbers.",
     )
 
@@ -83,13 +83,17 @@ def diagram_vit() -> None:
             axes.text(1.6 * x, -0.75, name, **MIDDLE)
             _arrow(axes, (1.6 * x, -0.5), (1.6 * x, 0))
         axes.add_patch(
-            Rectangle((1.6 * x - 0.4, 0), 0.8, 0.55, facecolor=color, edgecolor="0.2", hatch="" if x else "//")
+            Rectangle(
+                (1.6 * x - 0.4, 0), 0.8, 0.55, facecolor=color, edgecolor="0.2", hatch="" if x else "//"
+            )
         )
-        axes.text(1.6 * x, 1.1, f"+ p{'₀₁₂ ₁₆'[x] if x < 4 else '₁₆'}", color=POSITIONS, weight="bold", **MIDDLE)
+        axes.text(
+            1.6 * x, 1.1, f"+ p{'₀₁₂ ₁₆'[x] if x < 4 else '₁₆'}", color=POSITIONS, weight="bold", **MIDDLE
+        )
         _arrow(axes, (1.6 * x, 1.4), (1.6 * x, 1.9))
         _arrow(axes, (1.6 * x, 3.1), (1.6 * x, 3.55))
         axes.add_patch(
-            Rectangle((1.6 * x - 0.4, 3.55), 0.8, 0.55, facecolor=color if x == 0 else "0.85", edgecolor="0.2",
+            Rectangle((1.6 * x - 0.4, 3.55), 0.8, 0.55, facecolor="0.85" if x else color, edgecolor="0.2",
                       hatch="" if x else "//")
         )  # fmt: skip
     axes.text(0, -0.75, "class token", color=CLASS, **MIDDLE)
@@ -106,9 +110,9 @@ def diagram_vit() -> None:
     axes.set_axis_off()
     show(
         figure,
-        alt="Diagram of a vision Transformer, from bottom to top. Each of 16 patches becomes a vector. A class "
-        "token comes before them. To each of the 17 vectors its position vector is added. They go through the "
-        "encoder blocks and a LayerNorm. Of the 17 results only that of the class token is read: a linear "
+        alt="Diagram of a vision Transformer, from bottom to top. Each of 16 patches becomes a vector. A "
+        "class token comes before them. To each of the 17 vectors its position vector is added. They go "
+        "through the encoder blocks and a LayerNorm. Of the 17 results only that of the class token is read: a linear "
         "layer turns it into the logits of the classes.",
     )
 
@@ -137,7 +141,7 @@ def plot_training(losses: Sequence[float], evaluations: Sequence[Mapping[str, fl
     show(
         figure,
         alt="Above, the training loss over the steps falls from 2.3 to below 0.3. Below, the validation "
-        "accuracy rises to more than 9 in 10.",
+        "accuracy rises to more than 8 in 10.",
     )
 
 
@@ -156,8 +160,8 @@ def plot_confusion(table: Int[Tensor, "classes classes"], classes: Sequence[str]
     axes.grid(visible=False)
     show(
         figure,
-        alt=f"Confusion matrix, {len(classes)} by {len(classes)}: a row per true class, a column per predicted "
-        "class, counts in the cells. Nearly all images lie on the diagonal.",
+        alt=f"Confusion matrix, {len(classes)} by {len(classes)}: a row per true class, a column per "
+        "predicted class, counts in the cells. Nearly all images lie on the diagonal.",
     )
 
 
@@ -173,8 +177,8 @@ def plot_errors(images: Images, titles: Sequence[str], panels: int = 5) -> None:
         axes.set_title(title, fontsize=9)
     show(
         figure,
-        alt="The misclassified test images with the lowest confidence, each with its true class, its predicted "
-        "class and the confidence.",
+        alt="The misclassified test images with the lowest confidence, each with its true class, its "
+        "predicted class and the confidence.",
     )
 
 
@@ -191,8 +195,8 @@ def plot_ways(scores: Mapping[str, Sequence[float]], chance: float) -> None:
     axes.set_ylim(len(scores) - 0.4, -0.6)
     show(
         figure,
-        alt=f"Accuracy of {len(scores)} ways to train, one row each, one marker per seed: {', '.join(scores)}. "
-        "A dotted line marks chance.",
+        alt=f"Accuracy of {len(scores)} ways to train, one row each, one marker per seed: {', '.join(scores)}."
+        " A dotted line marks chance.",
     )
 
 
