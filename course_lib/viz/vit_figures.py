@@ -112,8 +112,8 @@ def diagram_vit() -> None:
         figure,
         alt="Diagram of a vision Transformer, from bottom to top. Each of 16 patches becomes a vector. A "
         "class token comes before them. To each of the 17 vectors its position vector is added. They go "
-        "through the encoder blocks and a LayerNorm. Of the 17 results only that of the class token is read: a linear "
-        "layer turns it into the logits of the classes.",
+        "through the encoder blocks and a LayerNorm. Of the 17 results only that of the class token is "
+        "read: a linear layer turns it into the logits of the classes.",
     )
 
 
@@ -195,8 +195,8 @@ def plot_ways(scores: Mapping[str, Sequence[float]], chance: float) -> None:
     axes.set_ylim(len(scores) - 0.4, -0.6)
     show(
         figure,
-        alt=f"Accuracy of {len(scores)} ways to train, one row each, one marker per seed: {', '.join(scores)}."
-        " A dotted line marks chance.",
+        alt=f"Accuracy of {len(scores)} ways to train, one row each, one marker per seed: "
+        f"{', '.join(scores)}. A dotted line marks chance.",
     )
 
 
