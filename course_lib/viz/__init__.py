@@ -78,6 +78,16 @@ _EXPORTS = {
     ],
     "style": ["PALETTE", "use_style"],
     "translation_figures": ["diagram_shift", "plot_cross_attention", "plot_losses"],
+    "vit_figures": [
+        "diagram_patch_embedding",
+        "diagram_vit",
+        "plot_confusion",
+        "plot_errors",
+        "plot_image_rows",
+        "plot_patches",
+        "plot_training",
+        "plot_ways",
+    ],
     "vit_interpret": [
         "attention_distance",
         "class_attention",

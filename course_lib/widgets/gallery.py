@@ -121,7 +121,7 @@ EXHIBITS = (
         "where one is scarce, more of the other brings next to nothing; the best plan raises both"),
     Exhibit("08", "patch_explorer", "An image as a sequence",
         "Patches half as wide: how many tokens, and how many pairs?",
-        "patch size from 8 to 4 and to 1; stride to half the size; then the lecture's reshape",
+        "patch size from 8 to 4 and to 1; stride to half the size; then a reshape without permute",
         "four times the tokens, about sixteen times the pairs; reshaped, no token covers one region"),
     Exhibit("08", "class_attention_explorer", "What the class token attends to",
         "Which patches distinguish this digit from the one predicted?",
