@@ -43,11 +43,9 @@ class MirrorNet(nn.Module):
         return self.leave(F.silu(h))
 
 
-def train_mirrors(attention: bool, steps: int = 700, seed: int = 0, lr: float = 1e-2) -> MirrorNet:
-    """A network trained on `steps` batches of 64 new images, each with noise of variance 1."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        model, rng = MirrorNet(attention), torch.Generator().manual_seed(seed)
+def train_denoiser(model: nn.Module, steps: int = 700, seed: int = 0, lr: float = 1e-2) -> nn.Module:
+    """Train a model on `steps` batches of 64 new symmetric images with noise of variance 1; returns it."""
+    rng = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=lr)
     fall = torch.optim.lr_scheduler.OneCycleLR(optimizer, lr, steps, pct_start=0.05)
     for _ in range(steps):
@@ -61,8 +59,17 @@ def train_mirrors(attention: bool, steps: int = 700, seed: int = 0, lr: float = 
     return model.eval()
 
 
+def train_mirrors(attention: bool, steps: int = 700, seed: int = 0, lr: float = 1e-2) -> MirrorNet:
+    """A new network, initialized from `seed` and trained with `train_denoiser`."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = MirrorNet(attention)
+    train_denoiser(model, steps, seed, lr)
+    return model
+
+
 @torch.no_grad()
-def error_by_column(model: MirrorNet, pictures: int = 2000) -> Float[Tensor, " width"]:
+def error_by_column(model: nn.Module, pictures: int = 2000) -> Float[Tensor, " width"]:
     """The mean squared error of each column, on images not seen in training."""
     rng = torch.Generator().manual_seed(1_000_003)
     clean = mirrors(pictures, rng)
