@@ -24,15 +24,34 @@ def mirrors(count: int, rng: torch.Generator) -> Float[Tensor, "count channels h
     return torch.cat([left, left.flip(3)], dim=3)
 
 
-class MirrorNet(nn.Module):
-    """Two convolutions, learned positions, optional self-attention between pixels, an output convolution."""
+class Convolutions(nn.Module):
+    """A chain of 3 × 3 convolutions with skip connections; without any of them, the identity."""
 
-    def __init__(self, attention: bool, channels: int = 16):
+    def __init__(self, number: int, channels: int):
+        super().__init__()
+        self.convolutions = nn.ModuleList(nn.Conv2d(channels, channels, 3, padding=1) for _ in range(number))
+
+    def forward(
+        self, h: Float[Tensor, "batch channels height width"]
+    ) -> Float[Tensor, "batch channels height width"]:
+        for convolution in self.convolutions:
+            h = h + convolution(F.silu(h))
+        return h
+
+
+class MirrorNet(nn.Module):
+    """Two convolutions, learned positions, optional self-attention between pixels, an output convolution.
+
+    more_convolutions: how many take the place of the attention, if there is none.
+    """
+
+    def __init__(self, attention: bool, channels: int = 16, more_convolutions: int = 0):
         super().__init__()
         self.enter = nn.Conv2d(1, channels, 3, padding=1)
         self.positions = nn.Parameter(torch.randn(channels, HEIGHT, WIDTH))
         self.middle = nn.Conv2d(channels, channels, 3, padding=1)
-        self.attention = PixelAttention(channels, heads=2, groups=1) if attention else nn.Identity()
+        without = Convolutions(more_convolutions, channels)
+        self.attention = PixelAttention(channels, heads=2, groups=1) if attention else without
         self.leave = nn.Conv2d(channels, 1, 1)
 
     def forward(
