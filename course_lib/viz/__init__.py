@@ -29,6 +29,16 @@ _EXPORTS = {
         "plot_repeats",
     ],
     "mask_diagrams": ["diagram_masks"],
+    "pixel_figures": [
+        "diagram_flatten",
+        "diagram_pixel_attention",
+        "diagram_unet",
+        "plot_column_errors",
+        "plot_digit_runs",
+        "plot_pictures",
+        "plot_pixel_cost",
+        "plot_pixel_weights",
+    ],
     "position_figures": [
         "diagram_clock_hands",
         "diagram_pairings",
