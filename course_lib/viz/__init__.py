@@ -81,6 +81,8 @@ _EXPORTS = {
     "vit_interpret": [
         "attention_distance",
         "class_attention",
+        "logits_without",
+        "paint_patches",
         "position_similarity",
         "principal_filters",
         "rollout",
