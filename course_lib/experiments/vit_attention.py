@@ -36,7 +36,9 @@ from course_lib.viz.vit_interpret import (
 STORED = Path(__file__).parent / "results" / "vit_attention.json"
 MOST = 4  # patches painted
 DRAWS = 5  # random choices whose accuracies are averaged
-EQUAL = 0.05  # two patches have equal ink if they differ by at most this fraction of the image's most inked patch
+EQUAL = (
+    0.05  # two patches have equal ink if they differ by at most this fraction of the image's most inked patch
+)
 
 Scores = Float[Tensor, "images patches"]
 Chosen = Int[Tensor, "images chosen"]
@@ -126,9 +128,7 @@ class Probe:
         own, side = self.model.positions.table, self.model.config.image_size // self.size
         larger = resized(self.model, 2 * self.model.config.image_size).positions.table
         no_places = torch.cat([own[:1], 0 * larger[1:]])
-        enlarged = F.interpolate(
-            self.pixels.float(), scale_factor=2, mode="bilinear", align_corners=False
-        )
+        enlarged = F.interpolate(self.pixels.float(), scale_factor=2, mode="bilinear", align_corners=False)
         after = unfold_patches(to_floats(enlarged.round().to(torch.uint8)), self.size)
         before = unfold_patches(self.images, self.size)
         parent = torch.arange(2 * side) // 2
@@ -213,7 +213,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     seeds = parser.parse_args(arguments).seeds
     torch.set_num_threads(1)
-    content = storage.read_runs(STORED, "course_lib.experiments.vit_attention", images=len(digits_vit.digits().test))
+    content = storage.read_runs(
+        STORED, "course_lib.experiments.vit_attention", images=len(digits_vit.digits().test)
+    )
     for positions in ("learned", "sinusoidal 2d"):
         runs = content["runs"].setdefault(positions, [])
         for seed in seeds:
