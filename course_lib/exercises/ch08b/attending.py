@@ -96,7 +96,7 @@ ROLLOUT = Exercise(
     mistakes=(
         mistake(
             "your code multiplies the layers in the wrong order",
-            "The input enters layer 1 first, so layer 1 is the rightmost factor: layer 3 @ layer 2 @ layer 1.",
+            "Layer 1 reads the input, so it is the rightmost factor: layer 3 @ layer 2 @ layer 1.",
             lambda weights: _product(_steps(weights), reverse=True),
         ),
         mistake(
