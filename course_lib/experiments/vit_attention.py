@@ -2,9 +2,9 @@
 
     python -m course_lib.experiments.vit_attention --seeds 0 1 2
 
-trains the ViT of `digits_vit` with each seed, once with learned and once with 2-D sinusoidal positions, and adds
-what it measures on the test digits to results/vit_attention.json: less than a minute per model on one CPU
-thread. `stored()` reads the results.
+trains the ViT of `digits_vit` with each seed, once with learned and once with 2-D sinusoidal positions, and
+adds what it measures on the test digits to results/vit_attention.json: less than a minute per model on one
+CPU thread. `stored()` reads the results.
 """
 
 import argparse
@@ -36,9 +36,7 @@ from course_lib.viz.vit_interpret import (
 STORED = Path(__file__).parent / "results" / "vit_attention.json"
 MOST = 4  # patches painted
 DRAWS = 5  # random choices whose accuracies are averaged
-EQUAL = (
-    0.05  # two patches have equal ink if they differ by at most this fraction of the image's most inked patch
-)
+EQUAL = 0.05  # largest difference of equal ink, as a fraction of the image's most inked patch
 
 Scores = Float[Tensor, "images patches"]
 Chosen = Int[Tensor, "images chosen"]

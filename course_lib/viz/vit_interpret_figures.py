@@ -44,9 +44,9 @@ def diagram_class_row() -> None:
         axes.grid(visible=False)
     show(
         figure,
-        alt="Left, the attention matrix of five tokens: the class token and four patches. In its first row, "
-        "the class token gives 0.1 to itself and 0.4, 0.1, 0.1, 0.3 to the patches. Right, these four weights "
-        "as a map of two by two patches.",
+        alt="Left, the attention matrix of five tokens: the class token and four patches. In its first "
+        "row, the class token gives 0.1 to itself and 0.4, 0.1, 0.1, 0.3 to the patches. Right, these "
+        "four weights as a map of two by two patches.",
     )
 
 
@@ -68,10 +68,10 @@ def diagram_rollout() -> None:
     axes.set_axis_off()
     show(
         figure,
-        alt="Two tokens over two layers, from left to right. In each layer token 0 takes one half from itself "
-        "and one half from token 1, and token 1 takes all from itself. One path of weight one quarter leads "
-        "from token 0 of the input to token 0 at the end. Two paths of weight one quarter and one half lead "
-        "there from token 1.",
+        alt="Two tokens over two layers, from left to right. In each layer token 0 takes one half from "
+        "itself and one half from token 1, and token 1 takes all from itself. One path of weight one quarter "
+        "leads from token 0 of the input to token 0 at the end. Two paths of weight one quarter and one half "
+        "lead there from token 1.",
     )
 
 
@@ -132,15 +132,15 @@ def plot_occlusion(runs: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], 
     names = ", ".join(next(iter(runs.values())))
     show(
         figure,
-        alt=f"Accuracy over the number of patches, for {' and '.join(runs)}, with one curve for each choice of "
-        f"patches: {names}. The curve of the patches looked at most falls steeply, and that of the patches "
-        "looked at least stays high.",
+        alt=f"Accuracy over the number of patches, for {' and '.join(runs)}, with one curve for each choice "
+        f"of patches: {names}. The curve of the patches looked at most falls steeply, and that of the "
+        "patches looked at least stays high.",
     )
 
 
 @style_context()
 def plot_similarities(similar: Mapping[str, Float[Tensor, "rows columns rows columns"]]) -> None:
-    """Show, for each place of a grid, the cosine similarity of its position to all others. similar: by title."""
+    """Show the cosine similarity of the position of each place to those of all others. similar: by title."""
     figure = plt.figure(figsize=(6.4, 3.4))
     parts = figure.subfigures(1, len(similar))
     panels: list[Axes] = []

@@ -30,7 +30,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
         "learned and 2-D sinusoidal",
     ),
     "distances": (lambda: drawn.plot_distances(torch.full((3, 4), 3.9), 4.0), "near a dashed line"),
-    "causes": (lambda: drawn.plot_causes({"8 pixels": [0.98, 0.97], "16 pixels": [0.5, 0.6]}), "8 pixels, 16"),
+    "causes": (lambda: drawn.plot_causes({"8 pixels": [0.98, 0.97], "16 pixels": [0.5, 0.6]}), "8 pixels"),
 }  # fmt: skip
 
 
