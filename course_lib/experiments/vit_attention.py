@@ -29,7 +29,6 @@ from course_lib.viz.vit_interpret import (
     logits_without,
     paint_patches,
     patch_distances,
-    position_similarity,
     rollout,
 )
 
@@ -153,8 +152,13 @@ class Probe:
         return self.correct(self.model.head(self.model.norm(x[:, 0])))
 
     def neighbors(self) -> list[float]:
-        """Mean cosine similarity of the positions of places 1, then up to 2, 3 and 5 patches apart."""
-        similar, far = position_similarity(self.model).flatten(2).flatten(0, 1), patch_distances(4)
+        """Mean cosine similarity of the positions of places 1, then up to 2, 3 and 5 patches apart.
+
+        The mean of all places is subtracted first.
+        """
+        places = self.model.positions.table[1:]
+        unit = F.normalize(places - places.mean(dim=0), dim=-1)
+        similar, far = unit @ unit.T, patch_distances(self.model.config.image_size // self.size)
         bounds = ((0.5, 1.2), (1.2, 2.1), (2.1, 3.1), (3.1, 5))
         return [similar[(far > low) & (far < high)].mean().item() for low, high in bounds]
 

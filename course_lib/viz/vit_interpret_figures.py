@@ -167,7 +167,13 @@ def plot_distances(reach: Float[Tensor, "layers heads"], even: float) -> None:
     figure, axes = plt.subplots(figsize=(5.4, 3.0))
     layers = range(1, len(reach) + 1)
     for head, (marker, color) in enumerate(zip("os^D", PALETTE, strict=False)):
-        axes.plot(layers, reach[:, head], marker, color=color, label=f"head {head + 1}")
+        axes.plot(
+            [i + 0.08 * (head - 1.5) for i in layers],
+            reach[:, head],
+            marker,
+            color=color,
+            label=f"head {head + 1}",
+        )
     axes.axhline(even, color="0.4", linestyle="--", linewidth=1.2, label="evenly")
     axes.set(xticks=layers, xlabel="layer", ylabel="mean distance, pixels", ylim=(0, 1.3 * even))
     axes.legend(ncols=3, loc="lower center")
