@@ -142,7 +142,7 @@ def plot_occlusion(runs: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], 
 def plot_similarities(similar: Mapping[str, Float[Tensor, "rows columns rows columns"]]) -> None:
     """Show the cosine similarity of the position of each place to those of all others. similar: by title."""
     figure = plt.figure(figsize=(6.4, 3.4))
-    parts = figure.subfigures(1, len(similar))
+    parts = figure.subfigures(1, len(similar), width_ratios=[1.0] * (len(similar) - 1) + [1.3])
     panels: list[Axes] = []
     for part, (title, maps) in zip(np.atleast_1d(parts), similar.items(), strict=True):
         rows, columns = maps.shape[:2]
