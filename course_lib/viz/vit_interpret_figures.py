@@ -198,6 +198,6 @@ def plot_causes(accuracies: Mapping[str, Sequence[float]]) -> None:
     show(figure, alt=f"Bars of the accuracy, with one dot per seed, for {', '.join(accuracies)}.")
 
 
-def _framed(axes: Axes, x: float, y: float, text: str, color: str) -> None:
+def _framed(axes: Axes, x: float | int, y: float | int, text: str, color: str) -> None:
     style = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": color, "linewidth": 2}
     axes.text(x, y, text, bbox=style, **MIDDLE)
