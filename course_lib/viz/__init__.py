@@ -101,9 +101,21 @@ _EXPORTS = {
     "vit_interpret": [
         "attention_distance",
         "class_attention",
+        "logits_without",
+        "paint_patches",
         "position_similarity",
         "principal_filters",
         "rollout",
+    ],
+    "vit_interpret_figures": [
+        "diagram_class_row",
+        "diagram_rollout",
+        "plot_causes",
+        "plot_distances",
+        "plot_images",
+        "plot_looks",
+        "plot_occlusion",
+        "plot_similarities",
     ],
 }
 __getattr__, __dir__, __all__ = lazy_exports(__name__, _EXPORTS)
