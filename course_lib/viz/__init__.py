@@ -78,6 +78,7 @@ _EXPORTS = {
     ],
     "style": ["PALETTE", "use_style"],
     "translation_figures": ["diagram_shift", "plot_cross_attention", "plot_losses"],
+    "vision_claims_figures": ["plot_changed_images", "plot_fixes", "plot_patch_owners"],
     "vit_interpret": [
         "attention_distance",
         "class_attention",
