@@ -3,7 +3,7 @@
     python -m course_lib.experiments.vision_deviations --minutes 5 patches frozen whole
 
 adds what is missing to results/vision_deviations.json, part by part, until the time is up; call it again to
-resume. One run takes 10 to 20 seconds on one core. To start from scratch, delete the file first. `stored()`
+resume. One run takes about 10 seconds on one core. To start from scratch, delete the file first. `stored()`
 reads the results.
 """
 
