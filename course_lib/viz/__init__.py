@@ -98,6 +98,7 @@ _EXPORTS = {
         "plot_training",
         "plot_ways",
     ],
+    "vision_claims_figures": ["plot_changed_images", "plot_fixes", "plot_patch_owners"],
     "vit_interpret": [
         "attention_distance",
         "class_attention",
