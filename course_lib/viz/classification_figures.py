@@ -25,7 +25,7 @@ def diagram_pooling(words: Sequence[str] = ("[CLS]", "not", "cold", "[PAD]")) ->
         _framed(axes, 1.5 * x, 2, "(ignored)" if padding else f"h{x}", INPUT if padding else HIDDEN)
         if not padding:
             _arrow(axes, (1.5 * x + 0.1, 2.3), (1.5 * middle, 2.95), HIDDEN)
-    axes.text(1.5 * middle, 1, "encoder", size=11, bbox=_box(HIDDEN, 0.35), **MIDDLE)
+    axes.text(1.5 * middle, 1, 20 * " " + "encoder" + 20 * " ", size=11, bbox=_box(HIDDEN, 0.35), **MIDDLE)
     _framed(axes, 1.5 * middle, 3.2, "pooling: one vector", POOLED)
     _arrow(axes, (1.5 * middle + 1.55, 3.2), (1.5 * middle + 2.2, 3.2), POOLED)
     _framed(axes, 1.5 * middle + 3.1, 3.2, "linear layer", POOLED)
@@ -115,7 +115,7 @@ def plot_by_variant(
 
 @style_context()
 def plot_class_attention(rows: Sequence[tuple[Sequence[str], Sequence[float]]]) -> None:
-    """Show with which weights the class token attends to each token. rows: tokens and weights of each text."""
+    """Show with which weights the class token attends to each token. rows: tokens and weights of a text."""
     figure, panels = plt.subplots(len(rows), 1, figsize=(6.4, 1.75 * len(rows)), squeeze=False)
     for axes, (pieces, weights) in zip(panels[:, 0], rows, strict=True):
         axes.bar(range(len(pieces)), weights, color=HIDDEN)
@@ -136,7 +136,7 @@ def diagram_lora() -> None:
     _framed(axes, 2.4, 1.1, "W, frozen: d_out × d_in", FROZEN)
     _framed(axes, 1.6, -0.1, "A: r × d_in", POOLED)
     _framed(axes, 3.5, -0.1, "B: d_out × r", POOLED)
-    axes.text(5.0, 0.18, "· α / r", **MIDDLE)
+    axes.text(5.2, -0.15, "times α / r", ha="left", va="center")
     axes.text(6.0, 0.5, "+", size=16, **MIDDLE)
     for start, end, color in (
         ((-0.05, 0.6), (0.95, 1.05), FROZEN),
