@@ -16,7 +16,7 @@ class LoRALinear(nn.Module):
     Source: Hu et al. 2022, section 4.1.
     """
 
-    def __init__(self, linear: nn.Linear, rank: int, alpha: float | None = None):
+    def __init__(self, linear: nn.Linear, rank: int, alpha: float | int | None = None):
         super().__init__()
         if rank < 1:
             raise ValueError(f"rank={rank} must be at least 1")
@@ -31,7 +31,7 @@ class LoRALinear(nn.Module):
 
 
 def add_lora(
-    model: nn.Module, rank: int, alpha: float | None = None, names: tuple[str, ...] = ("w_q", "w_kv")
+    model: nn.Module, rank: int, alpha: float | int | None = None, names: tuple[str, ...] = ("w_q", "w_kv")
 ) -> nn.Module:
     """Freeze a model, and give its linear layers with these names a LoRA update; returns the model.
 

@@ -8,6 +8,8 @@ from matplotlib.axes import Axes
 from course_lib.viz.figures import show
 from course_lib.viz.style import PALETTE, style_context
 
+Number = float | int
+Point = tuple[Number, Number]
 MIDDLE = {"ha": "center", "va": "center"}
 INPUT, HIDDEN, POOLED, FROZEN = "0.5", PALETTE[0], PALETTE[1], "0.5"
 
@@ -46,7 +48,7 @@ def diagram_pooling(words: Sequence[str] = ("[CLS]", "not", "cold", "[PAD]")) ->
 @style_context()
 def diagram_directions(words: Sequence[str] = ("[CLS]", "not", "cold", ".")) -> None:
     """Show what the first and the last token attend to, without and with a causal mask."""
-    figure, panels = plt.subplots(1, 2, figsize=(6.6, 2.1))
+    figure, panels = plt.subplots(1, 2, figsize=(6.4, 2.1))
     for axes, causal in zip(panels, (False, True), strict=True):
         for x, word in enumerate(words):
             _framed(axes, x, 0, word, INPUT)
@@ -71,7 +73,7 @@ def diagram_directions(words: Sequence[str] = ("[CLS]", "not", "cold", ".")) -> 
 
 
 @style_context()
-def plot_validation(curves: Mapping[str, Sequence[float]], every: int, levels: Mapping[str, float]) -> None:
+def plot_validation(curves: Mapping[str, Sequence[float]], every: int, levels: Mapping[str, Number]) -> None:
     """Show validation accuracy during training, with the accuracy of simple baselines as lines.
 
     every: steps between two evaluations.
@@ -94,7 +96,9 @@ def plot_validation(curves: Mapping[str, Sequence[float]], every: int, levels: M
 
 @style_context()
 def plot_by_variant(
-    accuracies: Mapping[str, Sequence[float]], levels: Mapping[str, float], xlabel: str = "test accuracy (%)"
+    accuracies: Mapping[str, Sequence[Number]],
+    levels: Mapping[str, Number],
+    xlabel: str = "test accuracy (%)",
 ) -> None:
     """Show accuracies in percent, one row per variant, one dot per seed, with baselines as lines."""
     figure, axes = plt.subplots(figsize=(6.2, 0.36 * len(accuracies) + 1.1))
@@ -162,9 +166,9 @@ def _box(color: str, pad: float) -> dict[str, object]:
     return {"boxstyle": f"round,pad={pad}", "facecolor": "white", "edgecolor": color, "linewidth": 2}
 
 
-def _framed(axes: Axes, x: float, y: float, text: str, color: str) -> None:
+def _framed(axes: Axes, x: Number, y: Number, text: str, color: str) -> None:
     axes.text(x, y, text, bbox=_box(color, 0.3), **MIDDLE)
 
 
-def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], color: str) -> None:
+def _arrow(axes: Axes, start: Point, end: Point, color: str) -> None:
     axes.annotate("", end, start, arrowprops={"arrowstyle": "->", "linewidth": 1.5, "color": color})
