@@ -107,6 +107,9 @@ MAX = Exercise(
             "your code returns the maximum together with its indices",
             "`states.max(dim=1)` returns a pair, (values, indices). Add `.values`, or use `amax`.",
             lambda states, real: tuple(states.masked_fill(~real[..., None], -torch.inf).max(dim=1)),
+            lambda states, real: tuple(states.masked_fill(~real[..., None], -100).max(dim=1)),
+            lambda states, real: tuple((states * real[..., None]).max(dim=1)),
+            lambda states, real: tuple(states.max(dim=1)),
         ),
         mistake(
             "your code returns the indices of the maximum",
