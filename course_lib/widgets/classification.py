@@ -120,7 +120,7 @@ def judged_picture(
     move = numbered_bars(right.barh(range(len(classes)), [0.0] * len(classes), height=0.6, color=PALETTE[1]))
 
     def draw(shares: Sequence[float], pieces: Sequence[str]) -> None:
-        top = next(top for top in TOPS if max(shares, default=0.0) <= top)
+        top = next(top for top in TOPS if max(shares, default=0.0) <= top + 1e-6)
         left.set(ylim=(0, top), yticks=(0, round(top / 2, 1), round(top, 1)))
         for i, bar in enumerate(words):
             there = i < len(shares)
