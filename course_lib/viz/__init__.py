@@ -10,6 +10,14 @@ _EXPORTS = {
         "diagram_norm_axes",
         "diagram_norm_placements",
     ],
+    "classification_figures": [
+        "diagram_directions",
+        "diagram_lora",
+        "diagram_pooling",
+        "plot_by_variant",
+        "plot_class_attention",
+        "plot_validation",
+    ],
     "decoding_figures": [
         "diagram_cache",
         "diagram_speculative",

@@ -14,7 +14,7 @@ from course_lib.widgets import stored
 
 SIZES = {"d_model": 32, "heads": 4, "layers": 2, "max_tokens": 24}
 HEADS = ("class token", "mean", "max")
-TRAINING = TrainConfig(steps=300, optimizer="muon", lr=1e-2, warmup=30, precision="fp32")
+TRAINING = TrainConfig(steps=600, optimizer="muon", lr=1e-2, warmup=30, precision="fp32")
 SENTENCES = (
     "The soup was cold, but the waiter was polite.",
     "The soup was cold, although the waiter was polite.",

@@ -1,0 +1,60 @@
+"""LoRA: train a low-rank update of a frozen linear layer."""
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+class LoRALinear(nn.Module):
+    """Low-rank adaptation (LoRA) of a linear layer: x Wᵀ + b + (α / r) · (x Aᵀ) Bᵀ, with W and b frozen.
+
+    B starts at zero, so that the layer starts out unchanged. linear: the layer to adapt; it is frozen.
+    rank: r, the number of rows of A. alpha: α; None for the rank, which makes the factor 1.
+    Raises ValueError for a rank below 1.
+    Source: Hu et al. 2022, section 4.1.
+    """
+
+    def __init__(self, linear: nn.Linear, rank: int, alpha: float | int | None = None):
+        super().__init__()
+        if rank < 1:
+            raise ValueError(f"rank={rank} must be at least 1")
+        self.linear = linear.requires_grad_(False)
+        self.scale = (rank if alpha is None else alpha) / rank
+        self.a = nn.Parameter(linear.weight.new_empty(rank, linear.in_features))
+        self.b = nn.Parameter(linear.weight.new_zeros(linear.out_features, rank))
+        nn.init.kaiming_uniform_(self.a, a=math.sqrt(5))  # as nn.Linear does
+
+    def forward(self, x: Float[Tensor, "*batch d_in"]) -> Float[Tensor, "*batch d_out"]:
+        return self.linear(x) + self.scale * (x @ self.a.T) @ self.b.T
+
+
+def add_lora(
+    model: nn.Module, rank: int, alpha: float | int | None = None, names: tuple[str, ...] = ("w_q", "w_kv")
+) -> nn.Module:
+    """Freeze a model, and give its linear layers with these names a LoRA update; returns the model.
+
+    By default, the projections to queries, keys and values. Raises ValueError if no layer has such a name.
+    """
+    model.requires_grad_(False)
+    found = [
+        (parent, name)
+        for parent in list(model.modules())
+        for name, child in parent.named_children()
+        if name in names and isinstance(child, nn.Linear)
+    ]
+    if not found:
+        raise ValueError(f"the model has no linear layer named {' or '.join(names)}")
+    for parent, name in found:
+        setattr(parent, name, LoRALinear(getattr(parent, name), rank, alpha))
+    return model
+
+
+@torch.no_grad()
+def merge_lora(layer: LoRALinear) -> nn.Linear:
+    """A plain linear layer that computes the same: W + (α / r) · B A."""
+    merged = nn.utils.skip_init(nn.Linear, layer.linear.in_features, layer.linear.out_features)
+    merged.load_state_dict(layer.linear.state_dict())
+    merged.weight += layer.scale * layer.b @ layer.a
+    return merged
