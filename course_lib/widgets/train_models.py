@@ -2,7 +2,7 @@
 
     python -m course_lib.widgets.train_models
 
-takes about a minute on one CPU thread.
+takes less than two minutes on one CPU thread.
 """
 
 from collections.abc import Callable
