@@ -85,5 +85,15 @@ _EXPORTS = {
         "principal_filters",
         "rollout",
     ],
+    "vit_training_figures": [
+        "diagram_convolutional_tokens",
+        "plot_checkpoint_losses",
+        "plot_class_accuracies",
+        "plot_conditions",
+        "plot_confusion",
+        "plot_by_images",
+        "plot_mixtures",
+        "plot_shifted_patches",
+    ],
 }
 __getattr__, __dir__, __all__ = lazy_exports(__name__, _EXPORTS)
