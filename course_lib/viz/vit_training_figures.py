@@ -146,7 +146,7 @@ def plot_confusion(percent: Float[Tensor, "classes classes"], classes: Sequence[
     true, taken = divmod(int(off.argmax()), len(classes))
     show(
         figure,
-        alt=f"Confusion matrix in percent, {len(classes)} true classes by {len(classes)} predicted ones; dark "
+        alt=f"Confusion matrix in percent, {len(classes)} true classes by {len(classes)} predicted; dark "
         f"on the diagonal. The largest number beside it: {percent[true, taken]:.0f} percent of the class "
         f"{classes[true]} are predicted as {classes[taken]}.",
     )

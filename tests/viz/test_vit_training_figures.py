@@ -14,6 +14,7 @@ DOT = torch.zeros(1, 4, 4, dtype=torch.uint8)
 DOT[0, 1, 1] = 255
 SIX = DOT.expand(5, 1, 4, 4)
 LABELS = torch.eye(10)[:5]
+MIXED = (LABELS + LABELS.roll(1, 0)) / 2
 COUNTS = torch.tensor([[8, 1, 1], [0, 3, 1], [5, 0, 15]])
 RUNS = {"none": [0.7, 0.8, 0.75], "shifted": [0.6, 0.7, 0.8], "convolutions": [0.8, 0.8, 0.9]}
 TEN = 100 * torch.eye(10) * 0.9 + torch.ones(10, 10)
@@ -35,7 +36,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
         "Loss at 3 checkpoints",
     ),
     "mixtures": (
-        lambda: drawn.plot_mixtures({"plain": (SIX, LABELS), "mixup": (SIX, (LABELS + LABELS.roll(1, 0)) / 2)}),
+        lambda: drawn.plot_mixtures({"plain": (SIX, LABELS), "mixup": (SIX, MIXED)}),
         "2 rows of 5 images.*: plain, mixup",
     ),
     "confusion": (
@@ -47,7 +48,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
         lambda: drawn.plot_class_accuracies({"3,800 steps": COUNTS, "16,000 steps": COUNTS}, "abc"),
         "3 classes in 2 runs: 3,800 steps and 16,000 steps",
     ),
-    "tokens": (drawn.diagram_convolutional_tokens, "4 tokens reads.* 4 pixels each, without.* up to 7 pixels"),
+    "tokens": (drawn.diagram_convolutional_tokens, "4 tokens reads.* 4 pixels each.* up to 7 pixels"),
 }  # fmt: skip
 
 
