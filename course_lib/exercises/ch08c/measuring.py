@@ -42,7 +42,7 @@ BEST = Exercise(
         ),
         mistake(
             "your code keeps the highest validation loss",
-            "A lower loss is better. (For an accuracy, it would be the highest.)",
+            "Of an accuracy, you would keep the highest. A lower loss is better.",
             lambda steps, training, validation: steps[validation.index(max(validation))],
         ),
         mistake(
@@ -65,8 +65,8 @@ PERCENT = Exercise(
     mistakes=(
         mistake(
             "your columns sum to 100",
-            "Each row holds the images of one true class, so each row must sum to 100. (Per column, it "
-            "would be: of the images predicted as this class, how many are.)",
+            "Each row holds the images of one true class, so each row must sum to 100. Divide by the sum "
+            "over the columns, `dim=1`.",
             lambda counts: 100 * counts / counts.sum(dim=0),
             lambda counts: 100 * counts / counts.sum(dim=0, keepdim=True),
         ),
