@@ -80,11 +80,11 @@ def plot_conditions(
             marker, color = MARKERS[y % len(MARKERS)], PALETTE[y]
             axes.plot(runs[name], [y] * len(runs[name]), marker, color=color, alpha=0.7)
             axes.plot([np.mean(runs[name])] * 2, [y - 0.3, y + 0.3], color=color)
-        axes.set(title=title, xlabel=label, ylim=(len(names) - 0.4, -0.6))
+        axes.set(title=title, xlabel="accuracy", xlim=(0, 1), ylim=(len(names) - 0.4, -0.6))
         axes.set_yticks(range(len(names)), names)
     show(
         figure,
-        alt=f"{len(results)} panels of {label}: {'; '.join(results)}. In each, a row of points for "
+        alt=f"{len(results)} panels of accuracy: {'; '.join(results)}. In each, a row of points for "
         f"{', '.join(names)}: one point per seed, and a line at the mean.",
     )
 
@@ -200,6 +200,6 @@ def diagram_convolutional_tokens(pixels: int = 16, patch: int = 4) -> None:
 
 
 def _draw(axes: Axes, image: UInt8[Tensor, "channels height width"], title: str) -> None:
-    axes.imshow(image[0].numpy(), cmap="gray_r", vmin=0, vmax=255)
+    axes.imshow(image[0].numpy(), cmap="gray", vmin=0, vmax=255)
     axes.set(xticks=[], yticks=[], title=title)
     axes.grid(visible=False)
