@@ -66,12 +66,10 @@ def plot_by_images(accuracies: Mapping[int, Sequence[float | int]]) -> None:
 
 
 @style_context()
-def plot_conditions(
-    results: Mapping[str, Mapping[str, Sequence[float | int]]], label: str = "accuracy"
-) -> None:
-    """Show a measure for several ways of training: one panel each, one point per seed.
+def plot_conditions(results: Mapping[str, Mapping[str, Sequence[float | int]]]) -> None:
+    """Show accuracies of several ways of training: one panel for each test, one point per seed.
 
-    results: by title of the panel and by way of training; label: of the horizontal axes.
+    results: by title of the panel and by way of training.
     """
     figure, panels = plt.subplots(1, len(results), figsize=(6.4, 2.8), sharey=True, squeeze=False)
     names = list(next(iter(results.values())))
