@@ -126,5 +126,15 @@ _EXPORTS = {
         "plot_occlusion",
         "plot_similarities",
     ],
+    "vit_training_figures": [
+        "diagram_convolutional_tokens",
+        "plot_by_images",
+        "plot_checkpoint_losses",
+        "plot_class_accuracies",
+        "plot_conditions",
+        "plot_confusion_percent",
+        "plot_mixtures",
+        "plot_shifted_patches",
+    ],
 }
 __getattr__, __dir__, __all__ = lazy_exports(__name__, _EXPORTS)
