@@ -40,7 +40,9 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
         "2 rows of 5 images.*: plain, mixup",
     ),
     "confusion": (
-        lambda: drawn.plot_confusion_percent(100 * COUNTS / COUNTS.sum(dim=1, keepdim=True), ["cat", "dog", "frog"]),
+        lambda: drawn.plot_confusion_percent(
+            100 * COUNTS / COUNTS.sum(dim=1, keepdim=True), ["cat", "dog", "frog"]
+        ),
         "25 percent of the class (dog|frog) are predicted",
     ),
     "ten classes": (lambda: drawn.plot_confusion_percent(TEN, CIFAR10), "10 true classes by 10"),
