@@ -48,8 +48,8 @@ def diagram_answer_labels(
     show(
         figure,
         alt=f"The text {' '.join(tokens)}, a box for each token, with its label above it. The labels inside "
-        f"the request are −100 and do not count. The last token of the request has the first label that counts, "
-        f"{answered[0]}, and the token before the final EOS the last one, EOS.",
+        f"the request are −100 and do not count. The last token of the request has the first label that "
+        f"counts, {answered[0]}, and the token before the final EOS the last one, EOS.",
     )
 
 
