@@ -66,8 +66,10 @@ DPO = Exercise(
         ),
         mistake(
             "your loss adds the reference instead of subtracting it",
-            "The margin is (chosen − ref_chosen) − (rejected − ref_rejected).",
+            "The margin is (chosen − ref_chosen) − (rejected − ref_rejected). Check the signs, and that each "
+            "answer is compared with the reference's log-probability of the same answer.",
             _loss(reference=-1.0),
+            _swapped_reference,
         ),
         mistake(
             "your loss makes the rejected answers more likely",
@@ -113,11 +115,6 @@ DPO = Exercise(
             "your loss has one number per pair",
             "Return their mean.",
             _loss(reduce=lambda losses: losses),
-        ),
-        mistake(
-            "your loss swaps the two references",
-            "Each answer is compared with the reference's log-probability of the same answer.",
-            _swapped_reference,
         ),
         mistake(
             "your loss uses probabilities",
