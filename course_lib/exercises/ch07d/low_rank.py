@@ -64,7 +64,7 @@ LORA = Exercise(
         ),
         mistake(
             "your code divides by the square root of the rank",
-            "LoRA scales by alpha / rank. (A later variant, rsLoRA, uses the square root.)",
+            "LoRA scales by alpha / rank. A later variant, rsLoRA, uses the square root.",
             _lora(lambda alpha, a, b: alpha / math.sqrt(len(a))),
         ),
         mistake(
