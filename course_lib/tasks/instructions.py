@@ -13,11 +13,12 @@ from course_lib.training.evaluation import evaluating
 
 LETTERS = "abcdefghijkl"
 TASKS = {"copy": list, "reverse": lambda items: items[::-1], "sort": sorted}  # from a list to the answer
+OPENINGS = ("list", "the list", "here is the list", "you can write the list")  # of documents with lists
 CHATTY = "sure , here is the list :"  # how a long answer begins
 PHRASES = (
     "we {task} the list",
     "please do not {task} it",
-    "here is the list , sure",
+    "here it is , sure",
     "sure , you can {task} it",
     "the list is here : please {task} the list",
 )
@@ -30,14 +31,14 @@ def random_list(rng: random.Random) -> list[str]:
 
 def instruction_tokenizer() -> WordTokenizer:
     """A tokenizer with one token for each letter and each word of this module."""
-    words = [CHATTY, *LETTERS, "/ : ,", *(phrase.format(task=task) for phrase in PHRASES for task in TASKS)]
-    return WordTokenizer.train(words)
+    sentences = [phrase.format(task=task) for phrase in PHRASES for task in TASKS]
+    return WordTokenizer.train([*LETTERS, "/ : ,", CHATTY, *OPENINGS, *sentences])
 
 
 def raw_documents(number: int, seed: int = 0) -> list[str]:
     """Text without a single request: lists with variants of themselves, and some sentences.
 
-    Three of four documents are a list, then three times a list made from it by one of the `TASKS`. Which
+    Three of four documents have a list, then three times a list made from it by one of the `TASKS`. Which
     task it is, the document does not say. The others are sentences with the words that requests use.
     """
     rng = random.Random(seed)
@@ -48,7 +49,7 @@ def raw_documents(number: int, seed: int = 0) -> list[str]:
         else:
             items = random_list(rng)
             lists = [items, *(rng.choice(list(TASKS.values()))(items) for _ in range(3))]
-            documents.append(" / ".join(map(" ".join, lists)))
+            documents.append(f"{rng.choice(OPENINGS)} : {' / '.join(map(' '.join, lists))}")
     return documents
 
 
