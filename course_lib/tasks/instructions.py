@@ -38,8 +38,9 @@ def instruction_tokenizer() -> WordTokenizer:
 def raw_documents(number: int, seed: int = 0) -> list[str]:
     """Text without a single request: lists with variants of themselves, and some sentences.
 
-    Three of four documents have a list, then three times a list made from it by one of the `TASKS`. Which
-    task it is, the document does not say. The others are sentences with the words that requests use.
+    Three of four documents have a list, then three times a list made from it by one of the `TASKS`. Some of
+    them end in a comment, the name of the last task; the others do not say which tasks they are. The
+    remaining documents are sentences with the words that requests use.
     """
     rng = random.Random(seed)
     documents = []
@@ -48,8 +49,10 @@ def raw_documents(number: int, seed: int = 0) -> list[str]:
             documents.append(rng.choice(PHRASES).format(task=rng.choice(list(TASKS))))
         else:
             items = random_list(rng)
-            lists = [items, *(rng.choice(list(TASKS.values()))(items) for _ in range(3))]
-            documents.append(f"{rng.choice(OPENINGS)} : {' / '.join(map(' '.join, lists))}")
+            tasks = rng.choices(list(TASKS), k=3)
+            lists = " / ".join(" ".join(row) for row in (items, *(TASKS[task](items) for task in tasks)))
+            comment = f" : {tasks[-1]}" if rng.random() < 0.4 else ""
+            documents.append(f"{rng.choice(OPENINGS)} : {lists}{comment}")
     return documents
 
 
