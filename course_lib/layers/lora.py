@@ -27,9 +27,8 @@ class LoRALinear(nn.Module):
         if rank < 1:
             raise ValueError(f"rank={rank} must be at least 1")
         self.base, self.scale = linear.requires_grad_(False), alpha / rank
-        like = {"device": linear.weight.device, "dtype": linear.weight.dtype}
-        self.lora_A = nn.Parameter(torch.empty(rank, linear.in_features, **like))
-        self.lora_B = nn.Parameter(torch.zeros(linear.out_features, rank, **like))
+        self.lora_A = nn.Parameter(linear.weight.new_empty(rank, linear.in_features))
+        self.lora_B = nn.Parameter(linear.weight.new_zeros(linear.out_features, rank))
         nn.init.kaiming_uniform_(self.lora_A, a=math.sqrt(5))
 
     def forward(self, x: Float[Tensor, "*batch inputs"]) -> Float[Tensor, "*batch outputs"]:

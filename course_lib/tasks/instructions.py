@@ -1,18 +1,22 @@
 """Small instructions over lists of letters: raw text, requests with answers, and responses of a model."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
 from course_lib.generation.decoding import sample
 from course_lib.models.gpt import GPT
 from course_lib.tasks.prefix_lm import Pair, of_equal_length, prompt
-from course_lib.text.tokenizers import BOS, EOS, Vocabulary, WordTokenizer
+from course_lib.text.tokenizers import BOS, EOS, CharTokenizer, Vocabulary, WordTokenizer
 from course_lib.training.evaluation import evaluating
 
 LETTERS = "abcdefghijkl"
-TASKS = {"copy": list, "reverse": lambda items: items[::-1], "sort": sorted}  # from a list to the answer
+TASKS: dict[str, Callable[[list[str]], list[str]]] = {  # from a list to the answer
+    "copy": list,
+    "reverse": lambda items: items[::-1],
+    "sort": sorted,
+}
 OPENINGS = ("list", "the list", "here is the list", "you can write the list")  # of documents with lists
 CHATTY = "sure , here is the list :"  # how a long answer begins
 PHRASES = (
@@ -29,7 +33,7 @@ def random_list(rng: random.Random) -> list[str]:
     return rng.sample(LETTERS, rng.randint(4, 6))
 
 
-def instruction_tokenizer() -> WordTokenizer:
+def instruction_tokenizer() -> CharTokenizer:
     """A tokenizer with one token for each letter and each word of this module."""
     sentences = [phrase.format(task=task) for phrase in PHRASES for task in TASKS]
     return WordTokenizer.train([*LETTERS, "/ : ,", CHATTY, *OPENINGS, *sentences])

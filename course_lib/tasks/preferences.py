@@ -96,8 +96,11 @@ class DPOLoss(nn.Module):
         rejected_labels: Int[Tensor, "batch rejected"],
     ) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
         """Sum of the losses, and the number of pairs."""
-        both = (chosen, chosen_labels), (rejected, rejected_labels)
-        scores = [sequence_log_prob(self.model, *texts) for texts in both]
+        won = sequence_log_prob(self.model, chosen, chosen_labels)
+        lost = sequence_log_prob(self.model, rejected, rejected_labels)
         with torch.no_grad():
-            scores += [sequence_log_prob(self.reference.eval(), *texts) for texts in both]
-        return dpo_loss(*scores, beta=self.beta).sum(), torch.tensor(len(chosen), device=chosen.device)
+            reference = self.reference.eval()
+            won_before = sequence_log_prob(reference, chosen, chosen_labels)
+            lost_before = sequence_log_prob(reference, rejected, rejected_labels)
+        losses = dpo_loss(won, lost, won_before, lost_before, self.beta)
+        return losses.sum(), torch.tensor(len(chosen), device=chosen.device)
