@@ -30,7 +30,7 @@ MACHINE_PATH = re.compile(
     r"(?<![\w.:/~-])/(home|root|tmp|work|Users|content|private|var|opt|usr)/\S*|\b[A-Za-z]:[\\/]+Users\b\S*"
 )
 BARE_WIDGET = re.compile(r"[A-Z]\w*\((children|value|description|options|layout)=")
-REFERENCE = {"A2"}  # appendices to look things up in, without exercises
+REFERENCE = {"A2", "A4"}  # appendices to look things up in, without exercises
 EXERCISE = re.compile(rf"\bcheck\(\s*[\"']({CHAPTER})\.([\w-]+)[\"']")
 SOLUTION = re.compile(r"<details>\s*<summary>.*?</summary>.*?```python\n.*?```.*?</details>", re.DOTALL)
 

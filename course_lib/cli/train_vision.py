@@ -7,6 +7,7 @@ from course_lib.experiments import recipes
 TOKENIZERS = ("patches", "convolutions")  # the names in course_lib.models.vit, which needs PyTorch
 POSITIONS = ("learned", "sinusoidal 2d", "none")
 POOLINGS = ("class token", "mean", "max", "flatten")
+PRINTED = 20  # most classes for which the confusion matrix is printed; it is always saved
 HELP = "a Vision Transformer that says what is on an image"
 
 
@@ -67,7 +68,8 @@ def evaluate(args, images, model, batches) -> int:
     wanted = {**data_of(args, images), **asdict(model.config)}
     run_record.check_same(out, run_record.read(out)["settings"], wanted)
     checkpoints.load(args.evaluate, model)
-    train_settings.told(report(images, model.to(batches.device)))
+    counts = tested(images, model.to(batches.device))
+    train_settings.told([*matrix(images.classes, counts), *report(images, counts)])
     return 0
 
 
@@ -107,10 +109,13 @@ def finish(history, images, model, batches, out) -> None:
     from course_lib.tasks.image_classification import save_classifier
     from course_lib.training import run_record
 
-    result = train_settings.told([*progress(history, batches), *report(images, model)])
+    counts = tested(images, model)
+    lines = [*progress(history, batches), *matrix(images.classes, counts), *report(images, counts)]
+    result = train_settings.told(lines)
     save_classifier(out / "model", model, images.classes)
+    write_confusion(out / run_record.CONFUSION, images.classes, counts)
     run_record.finish(out, result)
-    print(f"The model is in {out / 'model'}.")
+    print(f"The model is in {out / 'model'}, the confusion matrix in {out / run_record.CONFUSION}.")
 
 
 def progress(history, batches):
@@ -121,13 +126,38 @@ def progress(history, batches):
     yield train_settings.summary(history, "images")
 
 
-def report(images, model):
-    """How many test images are right, in all and of each class."""
+def tested(images, model):
+    """Confusion matrix on the test images: rows are true classes, columns predicted ones."""
     from course_lib.tasks.image_classification import confusion_matrix, predict
 
-    counts = confusion_matrix(
-        images.test.labels, predict(model, images.test.pixels).argmax(-1), len(images.classes)
-    )
+    predicted = predict(model, images.test.pixels).argmax(-1)
+    return confusion_matrix(images.test.labels, predicted, len(images.classes))
+
+
+def matrix(classes, counts):
+    """The confusion matrix as lines of text, for at most PRINTED classes."""
+    if len(classes) > PRINTED:
+        return
+    width = max(len(str(counts.max().item())), *map(len, classes)) + 1
+    yield "confusion matrix (rows: true classes, columns: predicted):"
+    yield " " * (width + 1) + "".join(f"{name:>{width}}" for name in classes)
+    for name, row in zip(classes, counts.tolist(), strict=True):
+        yield f" {name:>{width}}" + "".join(f"{count:{width}}" for count in row)
+
+
+def write_confusion(path, classes, counts):
+    """Write the confusion matrix as CSV, with the classes in the first line and the first column."""
+    import csv
+
+    from course_lib.utils.files import atomic_path
+
+    with atomic_path(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        rows = ([name, *row] for name, row in zip(classes, counts.tolist(), strict=True))
+        csv.writer(file).writerows([["true class", *classes], *rows])
+
+
+def report(images, counts):
+    """Accuracy on the test images of each class, and in all."""
     for name, row, right in zip(images.classes, counts, counts.diagonal(), strict=True):
         yield f"  {name:12} {100 * right / row.sum():6.2f} %"
     right, all_ = counts.diagonal().sum().item(), len(images.test)

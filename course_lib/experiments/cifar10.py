@@ -3,11 +3,13 @@
     python -m course_lib.experiments.cifar10 presets cifar10-cpu
     python -m course_lib.experiments.cifar10 fixes --steps 937
     python -m course_lib.experiments.cifar10 augmentations --steps 1000
+    python -m course_lib.experiments.cifar10 tokenizers --steps 1000
 
 presets: what `python -m course_lib train vision --preset … --device cpu` trains.
 fixes: the lecture's visTransformer with its own settings for so many batches of 48, its deviations fixed one
 after the other.
 augmentations: the preset "cifar10-cpu" for so many steps on few images, with each augmentation.
+tokenizers: the run of "augmentations" with crop+flip, with patches instead of convolutions.
 Everything runs on one thread and is timed in processor time. A run replaces the stored one with the same name
 and seed in results/cifar10.json; `stored()` reads them. CIFAR-10 must be in $COURSE_DATA or in the cache.
 """
@@ -48,6 +50,7 @@ FIXES: dict[str, tuple[str, ...]] = {  # what is fixed in the lecture's model, o
     "heads that see all, and are mixed": ("sliced_heads", "no_output_projection"),
     "LayerNorm before, no dropout in the test": ("post_norm", "never_eval"),
 }
+PARTS = ("presets", "fixes", "augmentations", "tokenizers")
 AUGMENTS = ("", "flip", "crop+flip", "crop+flip+randaugment", "crop+flip+mixup", "crop+flip+cutmix")
 
 
@@ -81,11 +84,11 @@ class Run:
 
 @cache
 def stored() -> dict[str, list[Run]]:
-    """The stored runs by part: "presets", "fixes", "augmentations"; a part may be empty."""
+    """The stored runs by part: "presets", "fixes", "augmentations", "tokenizers"; a part may be empty."""
     runs = json.loads(STORED.read_text(encoding="utf-8"))["runs"] if STORED.exists() else {}
     return {
         part: [Run(**{**run, "evaluations": [tuple(one) for one in run["evaluations"]]}) for run in some]
-        for part, some in {"presets": [], "fixes": [], "augmentations": [], **runs}.items()
+        for part, some in {**{name: [] for name in PARTS}, **runs}.items()
     }
 
 
@@ -165,11 +168,20 @@ def fixes(steps: int, seed: int) -> None:
 def augmentations(steps: int, seed: int) -> None:
     """The CPU preset on few images, with each kind of augmentation."""
     for augment in AUGMENTS:
-        settings = {"augment": augment, "steps": steps, "seed": seed}
-        data, objective, batches, config = preset("cifar10-cpu", **settings)
-        few = ImageBatches(data.train[:FEW], batches.batch_sampler.batch, seed, batches.augment)
-        run = learn(data, objective, few, config, name=augment or "none", images=FEW)
+        run = on_few_images(augment or "none", augment=augment, steps=steps, seed=seed)
         add("augmentations", run)
+
+
+def tokenizers(steps: int, seed: int) -> None:
+    """The CPU preset on few images, with patches instead of convolutions."""
+    add("tokenizers", on_few_images("patches", tokenizer="patches", steps=steps, seed=seed))
+
+
+def on_few_images(name: str, **overrides: Any) -> dict[str, Any]:
+    """The CPU preset on few images, with some settings changed."""
+    data, objective, batches, config = preset("cifar10-cpu", **overrides)
+    few = ImageBatches(data.train[:FEW], batches.batch_sampler.batch, config.seed, batches.augment)
+    return learn(data, objective, few, config, name=name, images=FEW)
 
 
 def add(part: str, run: dict[str, Any]) -> None:
@@ -190,7 +202,7 @@ def read() -> dict[str, Any]:
 def main() -> None:
     """Make the runs of the chosen part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("part", choices=["presets", "fixes", "augmentations"])
+    parser.add_argument("part", choices=PARTS)
     parser.add_argument("names", nargs="*", help="presets")
     parser.add_argument("--steps", type=int, default=937)
     parser.add_argument("--seed", type=int, default=0)
@@ -199,7 +211,8 @@ def main() -> None:
     if arguments.part == "presets":
         presets(arguments.names, arguments.seed)
     else:
-        {"fixes": fixes, "augmentations": augmentations}[arguments.part](arguments.steps, arguments.seed)
+        parts = {"fixes": fixes, "augmentations": augmentations, "tokenizers": tokenizers}
+        parts[arguments.part](arguments.steps, arguments.seed)
 
 
 if __name__ == "__main__":

@@ -64,15 +64,15 @@ TRAINING = TrainConfig(steps=800, lr=3e-3, warmup=50, schedule="cosine", weight_
 BATCH = 64
 
 
-def make(steps: int | None = None) -> ViT:
-    """Train the model and return it; `steps` shortens training."""
+def make(steps: int | None = None, seed: int = 0, positions: str = "learned") -> ViT:
+    """Train the model and return it; `steps` shortens training. positions: as in `ViTConfig`."""
     digits = load_images("digits")
-    torch.manual_seed(0)
-    model = ViT(ViTConfig(classes=len(digits.classes), dropout=0.1, **SIZES))
+    torch.manual_seed(seed)
+    model = ViT(ViTConfig(classes=len(digits.classes), dropout=0.1, positions=positions, **SIZES))
     config = TRAINING if steps is None else TrainConfig(steps=steps, precision="fp32")
     train(
         ImageClassificationLoss(model),
-        ImageBatches(digits.train, BATCH),
+        ImageBatches(digits.train, BATCH, seed),
         config,
         device="cpu",
         progress=False,

@@ -24,15 +24,34 @@ def mirrors(count: int, rng: torch.Generator) -> Float[Tensor, "count channels h
     return torch.cat([left, left.flip(3)], dim=3)
 
 
-class MirrorNet(nn.Module):
-    """Two convolutions, learned positions, optional self-attention between pixels, an output convolution."""
+class Convolutions(nn.Module):
+    """A chain of 3 × 3 convolutions with skip connections; without any of them, the identity."""
 
-    def __init__(self, attention: bool, channels: int = 16):
+    def __init__(self, number: int, channels: int):
+        super().__init__()
+        self.convolutions = nn.ModuleList(nn.Conv2d(channels, channels, 3, padding=1) for _ in range(number))
+
+    def forward(
+        self, h: Float[Tensor, "batch channels height width"]
+    ) -> Float[Tensor, "batch channels height width"]:
+        for convolution in self.convolutions:
+            h = h + convolution(F.silu(h))
+        return h
+
+
+class MirrorNet(nn.Module):
+    """Two convolutions, learned positions, optional self-attention between pixels, an output convolution.
+
+    more_convolutions: how many take the place of the attention, if there is none.
+    """
+
+    def __init__(self, attention: bool, channels: int = 16, more_convolutions: int = 0):
         super().__init__()
         self.enter = nn.Conv2d(1, channels, 3, padding=1)
         self.positions = nn.Parameter(torch.randn(channels, HEIGHT, WIDTH))
         self.middle = nn.Conv2d(channels, channels, 3, padding=1)
-        self.attention = PixelAttention(channels, heads=2, groups=1) if attention else nn.Identity()
+        without = Convolutions(more_convolutions, channels)
+        self.attention = PixelAttention(channels, heads=2, groups=1) if attention else without
         self.leave = nn.Conv2d(channels, 1, 1)
 
     def forward(
@@ -43,11 +62,9 @@ class MirrorNet(nn.Module):
         return self.leave(F.silu(h))
 
 
-def train_mirrors(attention: bool, steps: int = 700, seed: int = 0, lr: float = 1e-2) -> MirrorNet:
-    """A network trained on `steps` batches of 64 new images, each with noise of variance 1."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        model, rng = MirrorNet(attention), torch.Generator().manual_seed(seed)
+def train_denoiser(model: nn.Module, steps: int = 700, seed: int = 0, lr: float = 1e-2) -> nn.Module:
+    """Train a model on `steps` batches of 64 new symmetric images with noise of variance 1; returns it."""
+    rng = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=lr)
     fall = torch.optim.lr_scheduler.OneCycleLR(optimizer, lr, steps, pct_start=0.05)
     for _ in range(steps):
@@ -61,8 +78,17 @@ def train_mirrors(attention: bool, steps: int = 700, seed: int = 0, lr: float = 
     return model.eval()
 
 
+def train_mirrors(attention: bool, steps: int = 700, seed: int = 0, lr: float = 1e-2) -> MirrorNet:
+    """A new network, initialized from `seed` and trained with `train_denoiser`."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = MirrorNet(attention)
+    train_denoiser(model, steps, seed, lr)
+    return model
+
+
 @torch.no_grad()
-def error_by_column(model: MirrorNet, pictures: int = 2000) -> Float[Tensor, " width"]:
+def error_by_column(model: nn.Module, pictures: int = 2000) -> Float[Tensor, " width"]:
     """The mean squared error of each column, on images not seen in training."""
     rng = torch.Generator().manual_seed(1_000_003)
     clean = mirrors(pictures, rng)

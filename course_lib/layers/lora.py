@@ -1,73 +1,73 @@
-"""LoRA: low-rank updates of frozen linear layers, and merging them into the weights."""
+"""LoRA: train a low-rank update of a frozen linear layer, and merge it into the weights."""
 
 import copy
 import math
-from collections.abc import Callable, Collection
-from typing import TypeVar
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-Module = TypeVar("Module", bound=nn.Module)
-LINEARS = ("w_q", "w_kv", "w_o", "w_in", "w_out")  # of the course's attention and feed-forward layers
-
 
 class LoRALinear(nn.Module):
-    """Frozen linear layer plus a trainable low-rank update: y = W x + bias + (alpha / rank) · B A x.
+    """Low-rank adaptation (LoRA) of a linear layer: x Wᵀ + b + (α / r) · (x Aᵀ) Bᵀ, with W and b frozen.
 
-    A starts with random numbers and B with zeros, so at first the layer computes what `linear` does.
+    B starts at zero, so that the layer starts out unchanged. linear: the layer to adapt; it is frozen.
+    rank: r, the number of rows of A. alpha: α; None for the rank, which makes the factor 1.
     Raises ValueError for a rank below 1.
-    Source: Hu et al. 2022, section 4.1; A is initialized as in their code and in peft.
+    Source: Hu et al. 2022, section 4.1.
     """
 
-    def __init__(self, linear: nn.Linear, rank: int, alpha: float):
+    def __init__(self, linear: nn.Linear, rank: int, alpha: float | int | None = None):
         super().__init__()
         if rank < 1:
             raise ValueError(f"rank={rank} must be at least 1")
-        self.base, self.scale = linear.requires_grad_(False), alpha / rank
-        self.lora_A = nn.Parameter(linear.weight.new_empty(rank, linear.in_features))
-        self.lora_B = nn.Parameter(linear.weight.new_zeros(linear.out_features, rank))
-        nn.init.kaiming_uniform_(self.lora_A, a=math.sqrt(5))
+        self.linear = linear.requires_grad_(False)
+        self.scale = (rank if alpha is None else alpha) / rank
+        self.a = nn.Parameter(linear.weight.new_empty(rank, linear.in_features))
+        self.b = nn.Parameter(linear.weight.new_zeros(linear.out_features, rank))
+        nn.init.kaiming_uniform_(self.a, a=math.sqrt(5))  # as nn.Linear does
 
-    def forward(self, x: Float[Tensor, "*batch inputs"]) -> Float[Tensor, "*batch outputs"]:
-        return self.base(x) + self.scale * F.linear(F.linear(x, self.lora_A), self.lora_B)
-
-    @torch.no_grad()
-    def merged(self) -> nn.Linear:
-        """A plain linear layer with the weights W + (alpha / rank) · B A."""
-        linear = copy.deepcopy(self.base)
-        linear.weight += self.scale * self.lora_B @ self.lora_A
-        return linear
+    def forward(self, x: Float[Tensor, "*batch d_in"]) -> Float[Tensor, "*batch d_out"]:
+        return self.linear(x) + self.scale * (x @ self.a.T) @ self.b.T
 
 
-def add_lora(model: Module, rank: int, alpha: float, names: Collection[str] = LINEARS) -> Module:
-    """A copy of the model in which only LoRA matrices can be trained; `model` keeps its own weights.
+def add_lora(
+    model: nn.Module, rank: int, alpha: float | int | None = None, names: tuple[str, ...] = ("w_q", "w_kv")
+) -> nn.Module:
+    """Freeze a model, and give its linear layers with these names a LoRA update; returns the model.
 
-    names: of the linear layers that get an update, such as "w_q". Everything else is frozen.
-    Raises ValueError if the model has no such layer.
+    By default, the projections to queries, keys and values. Raises ValueError if no layer has such a name.
     """
-    adapted = copy.deepcopy(model).requires_grad_(False)
-    found = replace(adapted, nn.Linear, lambda layer: LoRALinear(layer, rank, alpha), names)
+    model.requires_grad_(False)
+    found = [
+        (parent, name)
+        for parent in list(model.modules())
+        for name, child in parent.named_children()
+        if name in names and isinstance(child, nn.Linear)
+    ]
     if not found:
         raise ValueError(f"the model has no linear layer named {' or '.join(names)}")
-    return adapted
+    for parent, name in found:
+        setattr(parent, name, LoRALinear(getattr(parent, name), rank, alpha))
+    return model
 
 
-def merge_lora(model: Module) -> Module:
-    """A copy of the model with each LoRA update added to its weights: no LoRA layer is left."""
-    merged = copy.deepcopy(model)
-    replace(merged, LoRALinear, lambda layer: layer.merged())
-    return merged
+@torch.no_grad()
+def merge_lora(module: nn.Module) -> nn.Module:
+    """Add each update to its weights, W + (α / r) · B A, in a copy without a LoRA layer.
 
-
-def replace(
-    model: nn.Module, kind: type, new: Callable[..., nn.Module], names: Collection[str] | None = None
-) -> int:
-    """Replace the layers of this kind, in place; returns their number. names: of the layers; None for all."""
-    places = [(parent, name) for parent in model.modules() for name, _ in parent.named_children()]
-    chosen = [(p, n) for p, n in places if isinstance(getattr(p, n), kind) and (names is None or n in names)]
-    for parent, name in chosen:
-        setattr(parent, name, new(getattr(parent, name)))
-    return len(chosen)
+    module: a `LoRALinear`, which becomes a plain linear layer, or a model with such layers.
+    """
+    if isinstance(module, LoRALinear):
+        linear = module.linear
+        bias = linear.bias is not None
+        merged = nn.utils.skip_init(nn.Linear, linear.in_features, linear.out_features, bias=bias)
+        merged.load_state_dict(linear.state_dict())
+        merged.weight += module.scale * module.b @ module.a
+        return merged
+    model = copy.deepcopy(module)
+    for parent in list(model.modules()):
+        for name, child in list(parent.named_children()):
+            if isinstance(child, LoRALinear):
+                setattr(parent, name, merge_lora(child))
+    return model

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from course_lib.training.run_record import FORMAT, OtherRun
-from course_lib.utils.files import atomic_path, check_writable
+from course_lib.utils.files import atomic_path
 
 _log = logging.getLogger(__name__)
 
@@ -46,12 +46,6 @@ class Checkpoints:
 
     def path(self, step: int) -> Path:
         return self.folder / f"step-{step:06d}"
-
-    def check_room(self, model: nn.Module, copies: int) -> None:
-        """Raise OSError if checkpoints of this many copies of the weights cannot be written."""
-        size = copies * sum(p.nbytes for p in model.parameters())
-        # one more than it keeps: the newest is written before the oldest is deleted
-        check_writable(self.folder, size * (self.keep + 1))
 
     def save(self, step: int, model: nn.Module, state: Any) -> None:
         """Write the model and the training state, then delete the oldest checkpoints.
@@ -99,10 +93,8 @@ class Checkpoints:
                 problems.append(f"{self.path(step)} has no usable training state: {reason}")
             _log.warning("skipping a broken checkpoint, trying the one before: %s", problems[-1])
         if problems:
-            found = "; ".join(problems)
-            raise BrokenCheckpoint(
-                f"no checkpoint in {self.folder} is intact; delete it to start over: {found}"
-            )
+            intact = f"no checkpoint in {self.folder} is intact; delete it to start over"
+            raise BrokenCheckpoint(f"{intact}: {'; '.join(problems)}")
         return None
 
 
@@ -121,7 +113,7 @@ def write_checkpoint(path: Path, weights: dict[str, Tensor], state: Any) -> None
         save_file({name: tensor.contiguous() for name, tensor in weights.items()}, room / FILES[0])
         save_file(tensors, room / FILES[1])
         (room / FILES[2]).write_text(content, encoding="utf-8")
-        (room / SUMS).write_text("".join(f"{line}\n" for line in file_sums(room)), encoding="utf-8")
+        (room / SUMS).write_text(file_sums(room), encoding="utf-8")
 
 
 def read_checkpoint(path: Path, like: dict[str, Tensor]) -> tuple[dict[str, Tensor], Any]:
@@ -131,7 +123,6 @@ def read_checkpoint(path: Path, like: dict[str, Tensor]) -> tuple[dict[str, Tens
     """
     if (path / "training.pt").exists():
         raise OtherRun(f"{path} is in the format of an earlier version of the course and cannot be resumed")
-    check_sums(path)
 
     def put_back(part: dict[str, Any]) -> Any:
         if part.keys() == {"tensor"}:
@@ -140,33 +131,20 @@ def read_checkpoint(path: Path, like: dict[str, Tensor]) -> tuple[dict[str, Tens
         return {int(key) if key.isdigit() else key: value for key, value in part.items()}
 
     try:
+        if (path / SUMS).read_text(encoding="utf-8") != file_sums(path):
+            raise BrokenCheckpoint(f"{path} is damaged: the checksums of its files are not those in {SUMS}")
         tensors = load_file(path / FILES[1])
         content = json.loads((path / FILES[2]).read_text(encoding="utf-8"), object_hook=put_back)
         if content["format"] == FORMAT:
             return read_weights(path / FILES[0], like), content["state"]
-    except (LookupError, TypeError, UnicodeError, json.JSONDecodeError, SafetensorError) as error:
+    except (OSError, LookupError, TypeError, UnicodeError, json.JSONDecodeError, SafetensorError) as error:
         raise BrokenCheckpoint(f"{path} does not hold a checkpoint: {error!r}") from error
     raise OtherRun(f"{path} has format {content['format']!r}, and this version reads format {FORMAT}")
 
 
-def file_sums(path: Path) -> list[str]:
-    """The checksum and the name of each file of a checkpoint."""
-    lines = []
-    for name in FILES:
-        with (path / name).open("rb") as file:
-            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {name}")
-    return lines
-
-
-def check_sums(path: Path) -> None:
-    """Raise BrokenCheckpoint if a file is missing or has changed."""
-    try:
-        stored = (path / SUMS).read_text(encoding="utf-8").splitlines()
-        damaged = [line.split("  ")[1] for line in file_sums(path) if line not in stored]
-    except (OSError, UnicodeError) as error:
-        raise BrokenCheckpoint(f"{path} cannot be read: {error}") from error
-    if damaged:
-        raise BrokenCheckpoint(f"{path / damaged[0]} is damaged: its checksum is not the one in {SUMS}")
+def file_sums(path: Path) -> str:
+    """The checksum and the name of each file of a checkpoint, a line for each."""
+    return "".join(f"{hashlib.sha256((path / name).read_bytes()).hexdigest()}  {name}\n" for name in FILES)
 
 
 def save_model(model: nn.Module, path: Path) -> None:
@@ -190,8 +168,7 @@ def read_weights(path: Path, like: dict[str, Tensor], any_float: bool = False) -
     Raises BrokenCheckpoint if the file is damaged, and OtherRun for other names, shapes or dtypes.
     """
     try:
-        with safe_open(path, "pt"):  # unlike load_file, its error names the file
-            found = load_file(path)
+        found = load_file(path)
     except SafetensorError as error:
         raise BrokenCheckpoint(f"{path} is not a whole safetensors file: {error}") from error
     for name in sorted(found.keys() | like.keys()):

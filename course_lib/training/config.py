@@ -44,10 +44,8 @@ class TrainConfig:
         if (self.steps is None) == (self.minutes is None):
             raise ValueError(f"give either steps or minutes: steps={self.steps}, minutes={self.minutes}")
         if self.minutes is not None and self.warmup < CALIBRATION and self.schedule in ("linear", "cosine"):
-            raise ValueError(
-                f"warmup={self.warmup} is too short for minutes={self.minutes}: the {CALIBRATION} steps "
-                "that measure the speed must be part of the warm-up"
-            )
+            short = f"warmup={self.warmup} is too short for minutes={self.minutes}"
+            raise ValueError(f"{short}: it must contain the {CALIBRATION} steps that measure the speed")
 
 
 def learning_rate(step: int, total: int | None, config: TrainConfig, d_model: int = 512) -> float:
@@ -66,8 +64,6 @@ def learning_rate(step: int, total: int | None, config: TrainConfig, d_model: in
     if config.schedule == "constant":
         return config.lr
     if total is None:
-        raise ValueError(
-            f"schedule={config.schedule!r} needs the total number of steps after step {config.warmup}"
-        )
+        raise ValueError(f"{config.schedule} needs the total number of steps after step {config.warmup}")
     left = max(0.0, (total - step) / max(1, total - config.warmup))
     return config.lr * (left if config.schedule == "linear" else 0.5 - 0.5 * math.cos(math.pi * left))

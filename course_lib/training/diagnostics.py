@@ -29,10 +29,11 @@ def not_finite(step: int, losses: Sequence[float], norms: Sequence[float] = ()) 
 
     step: of the last loss and norm.
     """
-    for i, pair in enumerate(zip_longest(losses, norms, fillvalue=0.0)):
-        for what, value in zip(("loss", "gradient"), pair, strict=True):
-            if not math.isfinite(value):
-                return f"the {what} became {value} at step {step - len(losses) + i + 1}"
+    for i, (loss, norm) in enumerate(zip_longest(losses, norms, fillvalue=0.0), step - len(losses) + 1):
+        if not math.isfinite(loss):
+            return f"the loss became {loss} at step {i}"
+        if not math.isfinite(norm):
+            return f"the gradient became {norm} at step {i}"
     return ""
 
 
@@ -44,24 +45,13 @@ def blown_up(losses: Sequence[float]) -> str:
     return f"the loss blew up from {first[0]:.3g} to {last[-1]:.3g} at step {len(losses)}"
 
 
-def overflowing(step: int, scale: float) -> str:
-    """Describe gradients that overflow fp16 in every step, which makes the loss scale tiny; else "".
-
-    A few overflows are normal: such a step is skipped, and the scale of the loss is halved.
-    """
-    return f"all gradients overflow, now at step {step}" if scale < SMALLEST_SCALE else ""
-
-
 def collapsed(losses: Sequence[float], unigram: float) -> str:
     """Describe a collapse: the mean of the last 100 losses is at the unigram level, within 2 %; else ""."""
-    last = losses[-JUDGED:]
-    mean = sum(last) / max(1, len(last))
-    if len(last) < JUDGED or mean < 0.98 * unigram:
+    mean = sum(losses[-JUDGED:]) / JUDGED
+    if len(losses) < JUDGED or mean < 0.98 * unigram:
         return ""
-    return (
-        f"collapse: the loss is stuck at {mean:.2f}, and a model that knows only the token frequencies "
-        f"has {unigram:.2f}"
-    )
+    known = "a model that knows only the token frequencies"
+    return f"collapse: the loss is stuck at {mean:.2f}, and {known} has {unigram:.2f}"
 
 
 def unigram_loss(ids: Sequence[int] | Int[Tensor, " n"], vocab: int, label_smoothing: float = 0.0) -> float:

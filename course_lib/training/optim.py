@@ -1,7 +1,6 @@
 """Optimizers: AdamW, Muon for the matrices of blocks; weight averaging (EMA)."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -12,30 +11,25 @@ from course_lib.training.config import TrainConfig
 
 
 def make_optimizer(objective: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
-    """The optimizer that `config` names, for all trainable weights.
+    """The optimizer that `config` names, for all trainable weights; biases and norms do not decay.
 
     Raises ValueError for "muon" if the model has no blocks with matrices.
+    Source: Loshchilov and Hutter 2019 (AdamW); the betas are those of Vaswani et al. 2017, section 5.3.
     """
     trained = [p for p in objective.parameters() if p.requires_grad]
-    if config.optimizer == "adamw":
-        return make_adamw(trained, config)
-    hidden = {id(p): p for p in hidden_matrices(objective) if p.requires_grad}
-    if not hidden:
-        raise ValueError("optimizer='muon' is for the matrices of blocks, and this model has none")
-    muon = Muon(hidden.values(), config.lr, config.weight_decay)
-    return CombinedOptimizer(muon, make_adamw([p for p in trained if id(p) not in hidden], config))
-
-
-def make_adamw(weights: list[nn.Parameter], config: TrainConfig) -> torch.optim.AdamW:
-    """AdamW with weight decay for matrices, but not for biases and norms.
-
-    Source: Loshchilov and Hutter 2019; the betas are those of Vaswani et al. 2017, section 5.3.
-    """
+    hidden = set(hidden_matrices(objective)) if config.optimizer == "muon" else set()
+    others = [p for p in trained if p not in hidden]
     groups = [
-        {"params": [p for p in weights if p.ndim >= 2], "weight_decay": config.weight_decay},
-        {"params": [p for p in weights if p.ndim < 2], "weight_decay": 0.0},
+        {"params": [p for p in others if p.ndim >= 2], "weight_decay": config.weight_decay},
+        {"params": [p for p in others if p.ndim < 2], "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(groups, lr=config.lr, betas=(0.9, 0.98), fused=True)
+    adamw = torch.optim.AdamW(groups, lr=config.lr, betas=(0.9, 0.98), fused=True)
+    if config.optimizer == "adamw":
+        return adamw
+    matrices = [p for p in trained if p in hidden]
+    if not matrices:
+        raise ValueError("optimizer='muon' is for the matrices of blocks, and this model has none")
+    return CombinedOptimizer(Muon(matrices, config.lr, config.weight_decay), adamw)
 
 
 def hidden_matrices(model: nn.Module) -> Iterator[nn.Parameter]:
@@ -57,21 +51,12 @@ class CombinedOptimizer(torch.optim.Optimizer):
     def __init__(self, *optimizers: torch.optim.Optimizer):
         self.optimizers = optimizers
         super().__init__([group for optimizer in optimizers for group in optimizer.param_groups], {})
-        self.share()
-
-    def share(self) -> None:
-        """Let each optimizer use its part of the common groups, and the common state."""
-        groups = iter(self.param_groups)
-        for optimizer in self.optimizers:
-            optimizer.param_groups = [next(groups) for _ in optimizer.param_groups]
-            optimizer.state = self.state
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self.share()
 
     def step(self, closure: Any = None) -> Any:
-        for optimizer in self.optimizers:
+        groups = iter(self.param_groups)
+        for optimizer in self.optimizers:  # each with its part of the groups, and the common state
+            optimizer.param_groups = [next(groups) for _ in optimizer.param_groups]
+            optimizer.state = self.state
             optimizer.step()
 
 
@@ -95,15 +80,6 @@ class WeightEMA:
         for mean, weight in zip(self.weights, self.model.parameters(), strict=True):
             mean.lerp_(weight, fraction)
 
-    @contextmanager
-    def exchanged(self) -> Iterator[None]:
-        """Within the `with` block, the model has the average of its weights."""
-        self.exchange()
-        try:
-            yield
-        finally:
-            self.exchange()
-
     @torch.no_grad()
     def exchange(self) -> None:
         """Swap the model's weights and their average."""
@@ -111,9 +87,6 @@ class WeightEMA:
             own = weight.clone()
             weight.copy_(mean)
             mean.copy_(own)
-
-
-COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of the iteration; chosen to raise small singular values fast
 
 
 class Muon(torch.optim.Optimizer):
@@ -127,26 +100,20 @@ class Muon(torch.optim.Optimizer):
     """
 
     def __init__(
-        self,
-        weights: Iterable[nn.Parameter],
-        lr: float,
-        weight_decay: float = 0.1,
-        momentum: float = 0.95,
+        self, weights: Iterable[nn.Parameter], lr: float, weight_decay: float = 0.1, momentum: float = 0.95
     ):
         super().__init__(weights, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum})
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
         for group in self.param_groups:
-            alike: dict[torch.Size, list[tuple[nn.Parameter, Tensor]]] = {}
-            for weight in group["params"]:
-                if weight.grad is not None:
-                    direction = self.direction(weight, weight.grad, group["momentum"])
-                    alike.setdefault(weight.shape, []).append((weight, direction))
-            for shape, pairs in alike.items():
-                weights, directions = zip(*pairs, strict=True)
+            moved = [weight for weight in group["params"] if weight.grad is not None]
+            directions = {weight: self.direction(weight, weight.grad, group["momentum"]) for weight in moved}
+            for shape in {weight.shape for weight in moved}:
+                weights = [weight for weight in moved if weight.shape == shape]
+                steps = orthogonal(torch.stack([directions[weight] for weight in weights]))
                 rate, size = group["lr"], 0.2 * max(shape) ** 0.5  # the size of AdamW's steps
-                for weight, step in zip(weights, orthogonal(torch.stack(directions)), strict=True):
+                for weight, step in zip(weights, steps, strict=True):
                     weight.mul_(1 - rate * group["weight_decay"]).add_(step.to(weight), alpha=-rate * size)
 
     def direction(self, weight: nn.Parameter, gradient: Tensor, momentum: float) -> Tensor:
@@ -157,18 +124,16 @@ class Muon(torch.optim.Optimizer):
         return gradient.lerp(state["momentum_buffer"].lerp_(gradient, 1 - momentum), momentum)
 
 
-def orthogonal(
-    matrices: Float[Tensor, "number rows columns"], rounds: int = 5
-) -> Float[Tensor, "number rows columns"]:
+def orthogonal(matrices: Float[Tensor, "number rows columns"]) -> Float[Tensor, "number rows columns"]:
     """Orthogonalize matrices by the Newton-Schulz iteration, approximately: singular values of 0.7 to 1.2.
 
-    Source: Jordan et al. 2024.
+    Source: Jordan et al. 2024, who chose the coefficients to raise small singular values fast.
     """
-    a, b, c = COEFFICIENTS
     wide = matrices.shape[-2] <= matrices.shape[-1]
     x = (matrices if wide else matrices.mT).bfloat16()  # precise enough
     x = x / x.norm(dim=(-2, -1), keepdim=True).clamp(min=1e-7)
-    for _ in range(rounds):
+    for _ in range(5):
         gram = x @ x.mT
-        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+        polynomial = torch.baddbmm(gram, gram, gram, beta=-4.7750, alpha=2.0315)
+        x = torch.baddbmm(x, polynomial, x, beta=3.4445)
     return x if wide else x.mT

@@ -15,6 +15,7 @@ from course_lib.utils.files import atomic_path
 
 FILE, FORMAT = "run.json", 2  # the format of records and checkpoints
 PARTS = (FILE, "checkpoints", "model")
+CONFUSION = "confusion.csv"  # of a classifier
 
 
 class OtherRun(ValueError):
@@ -88,7 +89,7 @@ def begin(folder: Path, settings: dict[str, Any], fresh: bool = False) -> dict[s
 
 def set_aside(folder: Path) -> None:
     """Move the run in this folder, if there is one, to a subfolder."""
-    there = [folder / name for name in PARTS if (folder / name).exists()]
+    there = [folder / name for name in (*PARTS, CONFUSION) if (folder / name).exists()]
     if there:
         old = next(path for n in range(1, 10**6) if not (path := folder / f"old-{n}").exists())
         old.mkdir()

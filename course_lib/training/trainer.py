@@ -3,7 +3,6 @@
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,13 @@ from tqdm.auto import tqdm
 from course_lib.datasets.batching import Batches
 from course_lib.training.checkpoints import Checkpoints, form, random_states, set_random_states
 from course_lib.training.config import CALIBRATION, TrainConfig, learning_rate
-from course_lib.training.diagnostics import Diverged, blown_up, collapsed, not_finite, overflowing
+from course_lib.training.diagnostics import SMALLEST_SCALE, Diverged, blown_up, collapsed, not_finite
 from course_lib.training.evaluation import evaluating
 from course_lib.training.memory import keep_freed_memory
 from course_lib.training.optim import WeightEMA, make_optimizer
 from course_lib.training.precision import autocast, choose_precision, with_cpu_bf16_attention
 from course_lib.training.run_record import check_same, settings_of
+from course_lib.utils.files import check_writable
 
 _log = logging.getLogger(__name__)
 
@@ -125,7 +125,9 @@ class Trainer:
         self.checkpoints = Checkpoints(folder, keep) if folder else None
         if self.checkpoints:
             if self.accelerator.is_main_process:  # the only one that writes
-                self.checkpoints.check_room(self.model, copies=4 if self.average else 3)  # with two moments
+                copies = 4 if self.average else 3  # of the weights: themselves, two moments, the average
+                copies *= keep + 1  # the newest is written before the oldest is deleted
+                check_writable(self.folder, copies * sum(p.nbytes for p in self.model.parameters()))
             self.checkpoints.load_newest(self.model, self.load_state_dict)
         if self.precision == "bf16" and self.device.type == "cpu":
             with_cpu_bf16_attention(self.model)
@@ -180,25 +182,25 @@ class Trainer:
         self.steps = self.history.steps = broadcast_object_list([steps])[0]
 
     def flush(self) -> None:
-        """Move the pending losses into the history. Raises Diverged if they blow up or are not finite."""
+        """Move the pending losses into the history, and judge them.
+
+        Raises Diverged if they blow up or are not finite. Warns once of a collapse, 200 steps after the
+        warm-up or later.
+        """
         losses = [loss.item() for loss, _, _ in self.pending]
-        norms = [norm.item() for _, _, norm in self.pending]
+        # in fp16, the scaler skips steps whose gradients overflow
+        norms = [norm.item() for _, _, norm in self.pending if not self.scaler.is_enabled()]
         self.history.losses += losses
         self.history.tokens += sum(int(count) for _, count, _ in self.pending)
         self.pending = []
         now = time.perf_counter()
         self.history.seconds += now - self.clock
         self.clock = now
-        if self.scaler.is_enabled():  # it skips steps whose gradients overflow
-            seen = overflowing(self.step, self.scaler.get_scale()) or not_finite(self.step, losses)
-        else:
-            seen = not_finite(self.step, losses, norms)
-        if seen := seen or blown_up(self.history.losses):
+        seen = not_finite(self.step, losses, norms) or blown_up(self.history.losses)
+        if self.scaler.get_scale() < SMALLEST_SCALE:
+            seen = f"all gradients overflow, now at step {self.step}"
+        if seen:
             raise Diverged(seen, self.config, self.precision)
-        self.warn_of_collapse()
-
-    def warn_of_collapse(self) -> None:
-        """Warn once if the loss is stuck at the unigram level, 200 steps after the warm-up or later."""
         if self.unigram and self.step >= self.config.warmup + 200:
             if seen := collapsed(self.history.losses, self.unigram):
                 self.unigram = None
@@ -206,10 +208,16 @@ class Trainer:
                     _log.warning("%s, at step %s: try a lower lr or a longer warm-up", seen, self.step)
 
     def evaluate(self, evaluate: Callable[[], dict[str, float]]) -> None:
-        """Add the scores of the model to the history; the time does not count."""
+        """Add the scores of the model, with averaged weights, to the history; the time does not count."""
         self.flush()
-        with self.average.exchanged() if self.average else nullcontext(), evaluating(self.model):
-            scores = evaluate()
+        if self.average:
+            self.average.exchange()
+        try:
+            with evaluating(self.model):
+                scores = evaluate()
+        finally:
+            if self.average:
+                self.average.exchange()
         self.history.evaluations.append({"step": self.step, **scores})
         self.clock = time.perf_counter()
 
@@ -263,9 +271,10 @@ class Trainer:
         Loading would broadcast or cast it.
         """
         weights = [form(weight) for group in self.optimizer.param_groups for weight in group["params"]]
-        found = ((weights[n], form(tensor)) for n, parts in moments.items() for tensor in parts.values())
-        averaged = [form(weight) for weight in self.model.parameters()] if self.average else []
-        if any(there not in (here, "() float32") for here, there in found):  # the second one counts steps
-            raise ValueError("the optimizer's tensors do not fit the weights")
-        if [form(tensor) for tensor in average] != averaged:
+        for number, parts in moments.items():
+            for name, tensor in parts.items():
+                if form(tensor) != ("() float32" if name == "step" else weights[number]):
+                    raise ValueError(f"the optimizer's {name} does not fit weight {number}")
+        averaged = self.model.parameters() if self.average else []
+        if list(map(form, average)) != list(map(form, averaged)):
             raise ValueError("the average does not fit the weights")

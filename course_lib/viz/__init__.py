@@ -3,13 +3,21 @@
 from course_lib.utils.lazy import lazy_exports
 
 _EXPORTS = {
-    "adapting_figures": ["diagram_answer_labels", "diagram_dpo", "diagram_lora", "plot_accuracies"],
+    "adapting_figures": ["diagram_answer_labels", "diagram_dpo", "plot_accuracies"],
     "attention_diagrams": ["diagram_heads", "diagram_qkv", "diagram_split_heads"],
     "block_diagrams": [
         "diagram_block",
         "diagram_decoder_block",
         "diagram_norm_axes",
         "diagram_norm_placements",
+    ],
+    "classification_figures": [
+        "diagram_directions",
+        "diagram_lora",
+        "diagram_pooling",
+        "plot_by_variant",
+        "plot_class_attention",
+        "plot_validation",
     ],
     "decoding_figures": [
         "diagram_cache",
@@ -30,6 +38,16 @@ _EXPORTS = {
         "plot_repeats",
     ],
     "mask_diagrams": ["diagram_masks"],
+    "pixel_figures": [
+        "diagram_flatten",
+        "diagram_pixel_attention",
+        "diagram_unet",
+        "plot_column_errors",
+        "plot_digit_runs",
+        "plot_pictures",
+        "plot_pixel_cost",
+        "plot_pixel_weights",
+    ],
     "position_figures": [
         "diagram_clock_hands",
         "diagram_pairings",
@@ -79,12 +97,45 @@ _EXPORTS = {
     ],
     "style": ["PALETTE", "use_style"],
     "translation_figures": ["diagram_shift", "plot_cross_attention", "plot_losses"],
+    "vit_figures": [
+        "diagram_patch_embedding",
+        "diagram_vit",
+        "plot_confusion",
+        "plot_errors",
+        "plot_image_rows",
+        "plot_patches",
+        "plot_training",
+        "plot_ways",
+    ],
+    "vision_claims_figures": ["plot_changed_images", "plot_fixes", "plot_patch_owners"],
     "vit_interpret": [
         "attention_distance",
         "class_attention",
+        "logits_without",
+        "paint_patches",
         "position_similarity",
         "principal_filters",
         "rollout",
+    ],
+    "vit_interpret_figures": [
+        "diagram_class_row",
+        "diagram_rollout",
+        "plot_causes",
+        "plot_distances",
+        "plot_images",
+        "plot_looks",
+        "plot_occlusion",
+        "plot_similarities",
+    ],
+    "vit_training_figures": [
+        "diagram_convolutional_tokens",
+        "plot_by_images",
+        "plot_checkpoint_losses",
+        "plot_class_accuracies",
+        "plot_conditions",
+        "plot_confusion_percent",
+        "plot_mixtures",
+        "plot_shifted_patches",
     ],
 }
 __getattr__, __dir__, __all__ = lazy_exports(__name__, _EXPORTS)

@@ -1,10 +1,10 @@
-"""Figures of chapter 7d: what counts in instruction tuning, LoRA, DPO, and the results of adapted models."""
+"""Figures of chapter 7d: what counts in instruction tuning, DPO, and the results of adapted models."""
 
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.patches import Polygon, Rectangle
+from matplotlib.patches import Rectangle
 
 from course_lib.viz.figures import show
 from course_lib.viz.style import PALETTE, style_context
@@ -50,41 +50,6 @@ def diagram_answer_labels(
         alt=f"The text {' '.join(tokens)}, a box for each token, with its label above it. The labels inside "
         f"the request are −100 and do not count. The last token of the request has the first label that "
         f"counts, {answered[0]}, and the token before the final EOS the last one, EOS.",
-    )
-
-
-@style_context()
-def diagram_lora() -> None:
-    """Show a linear layer with a LoRA update: a frozen matrix, and two narrow trained ones beside it."""
-    figure, axes = plt.subplots(figsize=(6.0, 3.3))
-    axes.add_patch(Rectangle((-3.6, 1.2), 3.0, 2.6, facecolor=FROZEN, edgecolor=LINE))
-    axes.text(-2.1, 2.5, "W\n(out × in)\nfrozen", **MIDDLE)
-    for corners, text, y in (
-        (((1.0, 1.2), (4.0, 1.2), (3.0, 2.3), (2.0, 2.3)), "A  (r × in)", 1.65),
-        (((2.0, 2.7), (3.0, 2.7), (4.0, 3.8), (1.0, 3.8)), "B  (out × r)", 3.4),
-    ):
-        axes.add_patch(Polygon(corners, facecolor=TRAINED, edgecolor=LINE))
-        axes.text(2.5, y, text, **MIDDLE)
-    axes.text(3.2, 2.5, "r numbers", ha="left", va="center")
-    axes.text(4.3, 1.7, "random\nat first", ha="left", va="center")
-    axes.text(4.3, 3.3, "zero\nat first", ha="left", va="center")
-    _arrow(axes, (2.5, 2.3), (2.5, 2.7))
-    _box(axes, 0.2, 0.0, "x", 1.2, "white")
-    _box(axes, 0.2, 5.1, "y = W x + (α / r) B A x", 4.6, "white")
-    for start, end in (
-        ((0.0, 0.42), (-2.1, 1.2)),
-        ((0.4, 0.42), (2.5, 1.2)),
-        ((-2.1, 3.8), (-0.3, 4.68)),
-        ((2.5, 3.8), (0.7, 4.68)),
-    ):
-        _arrow(axes, start, end)
-    axes.set(xlim=(-3.9, 6.2), ylim=(-0.6, 5.7))
-    axes.set_axis_off()
-    show(
-        figure,
-        alt="The input x goes into two branches. On the left, the frozen matrix W of shape out × in. On the "
-        "right, A of shape r × in, random at first, then r numbers, then B of shape out × r, zero at first; "
-        "these two are trained. The output is W x plus α / r times B A x.",
     )
 
 

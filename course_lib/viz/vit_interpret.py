@@ -4,7 +4,7 @@ import math
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_lib.layers.hooks import record_attention
@@ -54,6 +54,37 @@ def rollout(maps: Maps) -> Float[Tensor, "batch tokens tokens"]:
     for step in steps[1:]:
         arrived = step @ arrived
     return arrived
+
+
+def paint_patches(
+    images: Float[Tensor, "batch channels height width"],
+    patches: Int[Tensor, "batch chosen"],
+    patch_size: int,
+    value: float = -1.0,
+) -> Float[Tensor, "batch channels height width"]:
+    """Copies of the images in which the chosen patches of each have one value, by default black."""
+    cut = F.unfold(images, patch_size, stride=patch_size)  # (batch, pixels of a patch, patches)
+    cut = cut.scatter(2, patches[:, None].expand(-1, cut.shape[1], -1), value)
+    return F.fold(cut, images.shape[2:], patch_size, stride=patch_size)
+
+
+@torch.no_grad()
+def logits_without(
+    model: ViT, images: Float[Tensor, "batch channels height width"], patches: Int[Tensor, "batch chosen"]
+) -> Float[Tensor, "batch classes"]:
+    """Logits of a model with a class token that reads the images without the chosen patches of each.
+
+    The other tokens keep their positions. Raises ValueError where there is no class token.
+    """
+    if model.class_token is None:
+        raise ValueError(f"pooling={model.config.pooling!r}: there is no class token to read the logits from")
+    with evaluating(model):
+        x = model.embedded(images)
+        kept = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device).scatter(1, 1 + patches, False)
+        x = x[kept].view(len(x), -1, x.shape[-1])
+        for block in model.blocks:
+            x = block(x)
+        return model.head(model.norm(x[:, 0]))
 
 
 def patch_distances(side: int) -> Float[Tensor, "patches patches"]:

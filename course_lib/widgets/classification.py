@@ -19,6 +19,8 @@ from course_lib.widgets.reading import prompt_controls
 from course_lib.widgets.token_map import Names
 from course_lib.widgets.toy_sentiment import HEADS, SENTENCES, material, small_critic
 
+TOPS = (0.2, 0.4, 0.6, 1.01)  # ends of the axis of weights: the smallest that holds all bars
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -68,7 +70,7 @@ def classification_explorer(
     """Class probabilities of a chosen or typed sentence, and token weights for a kind of pooling.
 
     models: classifiers by pooling, at least two of "class token", "mean" and "max"; without them, small ones
-    that are trained on first use. Raises ValueError for models without their tokenizer.
+    that the course stores. Raises ValueError for models without their tokenizer.
     """
     if models is not None and tokens is None:
         raise ValueError(f"{len(models)} models need their tokenizer, but tokens={tokens}")
@@ -106,7 +108,8 @@ def judged_picture(
 ) -> Callable[..., str]:
     """Token weights on the left (at most `most` bars), class probabilities on the right."""
     left = figure.add_axes((0.08, 0.34, 0.6, 0.55))
-    left.set(xlim=(0, 1), ylim=(0, 1), xticks=(), yticks=(0, 0.5, 1))
+    left.set(xlim=(0, 1), xticks=())
+    left.yaxis.set_animated(True)  # its range follows the bars
     left.set_title("weight of each token in the pooled vector")
     right = figure.add_axes((0.8, 0.34, 0.19, 0.55))
     right.set(xlim=(0, 1.4), ylim=(-0.6, len(classes) - 0.4), xticks=(0, 0.5, 1), yticks=range(len(classes)))
@@ -117,6 +120,8 @@ def judged_picture(
     move = numbered_bars(right.barh(range(len(classes)), [0.0] * len(classes), height=0.6, color=PALETTE[1]))
 
     def draw(shares: Sequence[float], pieces: Sequence[str]) -> None:
+        top = next(top for top in TOPS if max(shares, default=0.0) <= top + 1e-6)
+        left.set(ylim=(0, top), yticks=(0, round(top / 2, 1), round(top, 1)))
         for i, bar in enumerate(words):
             there = i < len(shares)
             bar.set(x=(i + 0.1) / max(len(shares), 1), width=0.8 / max(len(shares), 1))

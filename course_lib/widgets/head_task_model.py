@@ -1,7 +1,7 @@
 """Small multi-head attention layers trained on four retrieval tasks in a sentence of any words."""
 
 import zlib
-from functools import cache
+from functools import cache, partial
 
 import torch
 import torch.nn.functional as F
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from course_lib.layers.attention import MultiHeadAttention
 from course_lib.layers.hooks import record_attention
+from course_lib.widgets import stored
 
 ERRANDS = ("the word before", "the word after", "the first word", "the longest word")
 WORDS = 10  # most words in a sentence
@@ -56,12 +57,22 @@ def fetched(
     return torch.cat(list(right_words(lengths) @ contents), dim=-1)
 
 
+def name_of(heads: int) -> str:
+    """The stored file's name of the layer with this many heads."""
+    return f"heads_{heads}"
+
+
 @cache
 def trained(heads: int) -> MultiHeadAttention:
-    """Attention layer with this many heads, trained on random words in sentences of all lengths; cached.
+    """The stored attention layer with this many heads; cached.
 
     Raises ValueError if `heads` does not divide D_MODEL.
     """
+    return stored.load(partial(MultiHeadAttention, D_MODEL, heads), name_of(heads))
+
+
+def train(heads: int) -> MultiHeadAttention:
+    """Train an attention layer with this many heads on random words in sentences of all lengths."""
     rng = torch.Generator().manual_seed(0)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)

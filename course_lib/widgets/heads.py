@@ -28,7 +28,7 @@ SHARE = 0.6  # mean weight on the target words from which a head is named after 
 def heads_explorer() -> Explorer:
     """Attention patterns of all heads for a typed sentence and a number of heads.
 
-    Each number of heads has its own layer, trained on first use to retrieve four things for every word:
+    Each number of heads has its own layer, trained to retrieve four things for every word:
     the word before, the word after, the first word, the longest word.
     """
     controls = {
@@ -38,7 +38,7 @@ def heads_explorer() -> Explorer:
         ),
     }
     for heads in HEADS:
-        look(heads, SENTENCE.split())  # trains now, so moving a control does not wait
+        look(heads, SENTENCE.split())  # loads now, so moving a control does not wait
     return Explorer(
         controls,
         heads_picture,

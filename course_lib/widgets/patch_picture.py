@@ -14,7 +14,7 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 Picture = UInt8[Tensor, "channels side side"]
-WHOLE, RESHAPED = CUTS = ("whole patches", "the lecture's reshape")
+WHOLE, RESHAPED = CUTS = ("whole patches", "a reshape without permute")
 CHANNELS = {1: ("gray",), 3: ("red", "green", "blue")}
 WIDE, HIGH = 6.45, 1.1  # size of the sequence, in inches
 
@@ -26,10 +26,10 @@ def tokens_across(side: int, patch: int, stride: int) -> int:
 def cut_up(
     picture: Picture, patch: int, stride: int, cut: str
 ) -> UInt8[Tensor, "tokens channels patch patch"]:
-    """Tokens of an image: whole patches with all channels, or the result of the lecture's reshape.
+    """Tokens of an image: whole patches with all channels, or the result of a reshape without a permute.
 
-    The lecture reshapes (channels, rows, columns, patch, patch) without a permute, so each token holds
-    neighboring patches of a single channel.
+    After that reshape of (channels, rows, columns, patch, patch), each token holds neighboring patches of a
+    single channel.
     """
     squares = picture.unfold(1, patch, stride).unfold(2, patch, stride)
     if cut == WHOLE:

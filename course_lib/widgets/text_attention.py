@@ -24,7 +24,8 @@ def text_attention_explorer(
 ) -> Explorer:
     """Attention weights of a GPT on a chosen or typed text, by layer, head and query token.
 
-    Without a model, the toy language model. prompts: texts to choose from; the first one is shown first.
+    Without a model, the toy language model. prompts: texts to choose from; the first one is shown first, with
+    the head that attends most from the last token to tokens other than itself and the first.
     Raises ValueError for a model without its tokenizer or without a prompt.
     """
     model, tokens, prompts = model_of(model, tokens, prompts, QUESTIONS)
@@ -34,9 +35,12 @@ def text_attention_explorer(
     controls["layer"] = slider(ipywidgets.IntSlider, "layer", value=1, min=1, max=2)
     controls["head"] = slider(ipywidgets.SelectionSlider, "head", options=["mean", *heads])
     set_most(controls["layer"], layers)
-    controls["layer"].value = layers
     seen = lru_cache(maxsize=8)(lambda prompt: read(model, tokens, prompt))
     prompt = controls["prompt"]
+    try:
+        controls["layer"].value, controls["head"].value = telling_head(seen(prompt.value).maps)
+    except ValueError:
+        controls["layer"].value = layers  # the status line shows the error
     follow(controls["position"], [prompt], lambda: len(seen(prompt.value).ids))
     return Explorer(
         controls,
@@ -46,6 +50,18 @@ def text_attention_explorer(
         "running.",
         size=(7.0, 4.4),
     )
+
+
+def telling_head(maps: Float[Tensor, "layers heads tokens tokens"]) -> tuple[int, int]:
+    """Layer and head, from 1, whose last token attends most to one between itself and the first.
+
+    Of a text with fewer than three tokens, the first head of the last layer.
+    """
+    between = maps[:, :, -1, 1:-1]
+    if not between.shape[-1]:
+        return len(maps), 1
+    layer, head = divmod(int(between.amax(dim=-1).argmax()), maps.shape[1])
+    return layer + 1, head + 1
 
 
 def attention_picture(figure: Figure, seen: Callable[[str], Reading]) -> Callable[..., str]:

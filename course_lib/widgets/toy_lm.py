@@ -1,4 +1,4 @@
-"""Toy language model: stories of facts and questions, and a small GPT trained on them on first use."""
+"""Toy language model: stories of facts and questions, and a small GPT trained on them and stored."""
 
 import random
 from functools import cache
@@ -11,6 +11,7 @@ from course_lib.tasks.language_modeling import LanguageModelLoss
 from course_lib.text.tokenizers import EOS, WordTokenizer
 from course_lib.training.config import TrainConfig, learning_rate
 from course_lib.training.optim import make_optimizer
+from course_lib.widgets import stored
 
 PEOPLE = ("Ana", "Tom", "Eva", "Ben", "Mia", "Leo", "Zoe", "Sam")
 VERBS = ("has", "wants", "sells")
@@ -27,6 +28,7 @@ CONFIG = {
 }  # fmt: skip
 TRAINING = TrainConfig(steps=200, optimizer="muon", lr=5e-3, warmup=20)
 BATCH = 16
+NAME = "toy_lm"
 
 
 def story(rng: random.Random) -> str:
@@ -53,12 +55,17 @@ def vocabulary() -> WordTokenizer:
     )
 
 
+def new_model() -> GPT:
+    """The untrained model."""
+    return GPT(GPTConfig(vocab=len(vocabulary()), **CONFIG))
+
+
 def train(steps: int | None = None, seed: int = 0) -> tuple[GPT, WordTokenizer]:
     """Train the model on freshly generated stories. steps: overrides the usual number."""
     rng, tokens = random.Random(seed), vocabulary()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        objective = LanguageModelLoss(GPT(GPTConfig(vocab=len(tokens), **CONFIG)))
+        objective = LanguageModelLoss(new_model())
     optimizer = make_optimizer(objective, TRAINING)
     for step in range(steps or TRAINING.steps):
         for group in optimizer.param_groups:
@@ -72,6 +79,5 @@ def train(steps: int | None = None, seed: int = 0) -> tuple[GPT, WordTokenizer]:
 
 @cache
 def small_world() -> tuple[GPT, WordTokenizer]:
-    """The trained model and its tokenizer; cached."""
-    model, tokens = train()
-    return model.requires_grad_(False), tokens
+    """The stored model and its tokenizer; cached."""
+    return stored.load(new_model, NAME), vocabulary()

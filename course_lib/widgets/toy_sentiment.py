@@ -1,6 +1,6 @@
-"""Small sentiment classifiers for the course's own reviews, one per kind of pooling, trained on first use."""
+"""Small sentiment classifiers for the course's own reviews, one per kind of pooling, trained and stored."""
 
-from functools import cache
+from functools import cache, partial
 
 import torch
 
@@ -10,10 +10,11 @@ from course_lib.tasks.text_classification import LabelledBatches, TextClassifica
 from course_lib.text.tokenizers import Tokenizer
 from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import train
+from course_lib.widgets import stored
 
 SIZES = {"d_model": 32, "heads": 4, "layers": 2, "max_tokens": 24}
 HEADS = ("class token", "mean", "max")
-TRAINING = TrainConfig(steps=300, optimizer="muon", lr=1e-2, warmup=30, precision="fp32")
+TRAINING = TrainConfig(steps=600, optimizer="muon", lr=1e-2, warmup=30, precision="fp32")
 SENTENCES = (
     "The soup was cold, but the waiter was polite.",
     "The soup was cold, although the waiter was polite.",
@@ -30,12 +31,22 @@ def material() -> tuple[LabelledData, Tokenizer]:
     return data, Tokenizer.train(data.train.sentences, vocab=1000, kind="words")
 
 
+def name_of(pooling: str) -> str:
+    """The stored file's name of the classifier with this kind of pooling."""
+    return f"sentiment_{pooling.replace(' ', '_')}"
+
+
+def new_critic(pooling: str) -> TextClassifier:
+    """The untrained classifier with this kind of pooling."""
+    return TextClassifier(TextEncoder(EncoderConfig(vocab=len(material()[1]), **SIZES)), 2, pooling)
+
+
 def train_critic(pooling: str, steps: int | None = None, seed: int = 0) -> TextClassifier:
     """Train a classifier with this kind of pooling. steps: overrides the usual number."""
     data, tokens = material()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = TextClassifier(TextEncoder(EncoderConfig(vocab=len(tokens), **SIZES)), 2, pooling)
+        model = new_critic(pooling)
         ids = tokens.encode_batch(data.train.sentences)
         batches = LabelledBatches(ids, data.train.labels, classes=2, batch=64)
         plan = TRAINING if steps is None else TrainConfig(steps=steps, lr=1e-2, warmup=30, precision="fp32")
@@ -45,5 +56,5 @@ def train_critic(pooling: str, steps: int | None = None, seed: int = 0) -> TextC
 
 @cache
 def small_critic(pooling: str) -> TextClassifier:
-    """The trained classifier with this kind of pooling; cached."""
-    return train_critic(pooling)
+    """The stored classifier with this kind of pooling; cached."""
+    return stored.load(partial(new_critic, pooling), name_of(pooling))

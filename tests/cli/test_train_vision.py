@@ -1,6 +1,7 @@
 """`train vision`: from the command line to a saved model, on a few of the digits."""
 
 import argparse
+import csv
 import re
 
 import pytest
@@ -11,7 +12,7 @@ from course_lib import datasets
 from course_lib.cli import train, train_settings
 from course_lib.datasets import ImageData, ImageSplit, load_images
 from course_lib.experiments import recipes
-from course_lib.tasks.image_classification import accuracy, load_classifier
+from course_lib.tasks.image_classification import accuracy, confusion_matrix, load_classifier, predict
 
 DIGITS = load_images()
 FEW = ImageData(
@@ -55,6 +56,23 @@ def test_from_images_to_a_saved_model(tmp_path, capsys):
     counts = FEW.test.labels.bincount(minlength=10)
     assert len(of_classes) == 10
     assert sum(torch.tensor(of_classes) * counts).item() / 50 == pytest.approx(said, abs=0.1)
+
+
+def test_the_confusion_matrix_is_printed_and_saved(tmp_path, capsys):
+    assert command(*SMALL, "--steps", 3, "--out", tmp_path) == 0
+    out = capsys.readouterr().out
+    with (tmp_path / "confusion.csv").open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    assert head == ["true class", *DIGITS.classes] and [row[0] for row in rows] == list(DIGITS.classes)
+    model = load_classifier(tmp_path / "model")[0]
+    wanted = confusion_matrix(FEW.test.labels, predict(model, FEW.test.pixels).argmax(-1), 10)
+    assert [[int(count) for count in row[1:]] for row in rows] == wanted.tolist()
+    printed = re.search(r"confusion matrix.*\n.*\n((?: +\d(?: +\d+){10}\n){10})", out)
+    assert [line.split()[1:] for line in printed[1].splitlines()] == [row[1:] for row in rows]
+    assert command(*SMALL, "--steps", 3, "--evaluate", 3, "--out", tmp_path) == 0
+    assert printed[1] in capsys.readouterr().out
+    assert command(*SMALL, "--steps", 2, "--fresh", "--out", tmp_path) == 0
+    assert (tmp_path / "old-1" / "confusion.csv").exists() and (tmp_path / "confusion.csv").exists()
 
 
 def test_it_goes_on_from_a_checkpoint_and_evaluates_one(tmp_path, capsys):

@@ -56,6 +56,21 @@ def test_every_fix_is_one_of_the_lecture_s_deviations():
     assert len(names) == len(set(names)) == 9
 
 
+def test_the_tokenizers_differ_in_nothing_but_the_tokens(small_runs, monkeypatch):
+    small = {"d_model": 16, "heads": 2, "batch": 20}
+    preset = stored_runs.preset
+    monkeypatch.setattr(stored_runs, "preset", lambda name, **more: preset(name, **{**small, **more}))
+    monkeypatch.setattr(stored_runs, "AUGMENTS", ("crop+flip",))
+    stored_runs.tokenizers(2, seed=0)
+    stored_runs.augmentations(2, seed=0)
+    runs = stored_runs.stored()
+    patches, convolutions = runs["tokenizers"][0], runs["augmentations"][0]
+    assert (patches.name, convolutions.name) == ("patches", "crop+flip")
+    assert patches.parameters != convolutions.parameters
+    assert (patches.images, patches.steps, patches.seed) == (5000, 2, 0)
+    assert (convolutions.images, convolutions.steps, convolutions.seed) == (5000, 2, 0)
+
+
 def test_a_curve_has_few_points():
     assert list(stored_runs.curve([1.0, 3.0, 5.0])) == [1, 3, 5]
     points = list(stored_runs.curve([float(i) for i in range(125)]))

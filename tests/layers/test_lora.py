@@ -1,13 +1,16 @@
 """LoRA against the formula, against merged weights, and, at full rank, against training the weights."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from course_lib.layers.lora import LINEARS, LoRALinear, add_lora, merge_lora
+from course_lib.layers import LoRALinear, MultiHeadAttention, add_lora, merge_lora
 from course_lib.models.gpt import GPT, GPTConfig
 
+LINEARS = ("w_q", "w_kv", "w_o", "w_in", "w_out")
 IDS = torch.tensor([[1, 5, 7, 2, 9, 3]])
 
 
@@ -18,10 +21,10 @@ def model() -> GPT:
 
 
 def with_random_updates(model: GPT, rank: int = 3) -> GPT:
-    adapted = add_lora(model, rank=rank, alpha=6.0)
+    adapted = add_lora(copy.deepcopy(model), rank=rank, alpha=6.0, names=LINEARS)
     for layer in adapted.modules():
         if isinstance(layer, LoRALinear):
-            nn.init.normal_(layer.lora_B, std=0.3)
+            nn.init.normal_(layer.b, std=0.3)
     return adapted
 
 
@@ -38,16 +41,17 @@ def assert_unchanged(model: nn.Module, before: dict[str, torch.Tensor]) -> None:
 def test_the_forward_pass_is_the_formula_of_the_paper(bias: bool) -> None:
     torch.manual_seed(0)
     layer = LoRALinear(nn.Linear(5, 4, bias=bias), rank=2, alpha=6.0)
-    nn.init.normal_(layer.lora_B)
+    nn.init.normal_(layer.b)
     x = torch.randn(2, 3, 5)
-    w, a, b = (p.detach().double().numpy() for p in (layer.base.weight, layer.lora_A, layer.lora_B))
+    w, a, b = (p.detach().double().numpy() for p in (layer.linear.weight, layer.a, layer.b))
     expected = np.einsum("oi,bti->bto", w + 6.0 / 2 * np.einsum("or,ri->oi", b, a), x.double().numpy())
-    expected += layer.base.bias.detach().numpy() if bias else 0.0
+    expected += layer.linear.bias.detach().numpy() if bias else 0.0
     assert np.allclose(layer(x).detach().numpy(), expected, atol=1e-5)
+    assert np.allclose(merge_lora(layer)(x).detach().numpy(), expected, atol=1e-5)
 
 
 def test_a_new_update_changes_nothing(model: GPT) -> None:
-    assert torch.equal(add_lora(model, rank=4, alpha=8.0)(IDS), model(IDS))
+    assert torch.equal(add_lora(copy.deepcopy(model), rank=4, names=LINEARS)(IDS), model(IDS))
 
 
 def test_merged_weights_give_the_same_outputs_without_a_lora_layer(model: GPT) -> None:
@@ -71,27 +75,27 @@ def test_at_full_rank_any_matrix_can_be_reached() -> None:
     base, target = nn.Linear(5, 3), torch.randn(3, 5)
     layer = LoRALinear(base, rank=3, alpha=7.0)
     u, s, v = torch.linalg.svd(target - base.weight.detach(), full_matrices=False)
-    layer.lora_A.data, layer.lora_B.data = v, u * s * 3 / 7.0
-    assert torch.allclose(layer.merged().weight, target, atol=1e-5)
+    layer.a.data, layer.b.data = v, u * s * 3 / 7.0
+    assert torch.allclose(merge_lora(layer).weight, target, atol=1e-5)
 
 
 def test_at_full_rank_with_a_fixed_training_b_is_training_the_weights() -> None:
     torch.manual_seed(0)
     plain, x, y = nn.Linear(4, 3), torch.randn(10, 4), torch.randn(10, 3)
     layer = LoRALinear(nn.Linear(4, 3), rank=4, alpha=4.0)
-    layer.base.load_state_dict(plain.state_dict())
-    layer.lora_A.data = torch.eye(4)
-    for module, weights in ((plain, [plain.weight]), (layer, [layer.lora_B])):
+    layer.linear.load_state_dict(plain.state_dict())
+    layer.a.data = torch.eye(4)
+    for module, weights in ((plain, [plain.weight]), (layer, [layer.b])):
         optimizer = torch.optim.SGD(weights, lr=0.1, momentum=0.9)
         for _ in range(5):
             optimizer.zero_grad()
             (module(x) - y).square().mean().backward()
             optimizer.step()
-    assert torch.allclose(layer.merged().weight, plain.weight, atol=1e-6)
+    assert torch.allclose(merge_lora(layer).weight, plain.weight, atol=1e-6)
 
 
 def test_training_moves_the_lora_matrices_alone(model: GPT) -> None:
-    original, adapted = copied(model), add_lora(model, rank=2, alpha=4.0)
+    original, adapted = copied(model), add_lora(copy.deepcopy(model), rank=2, names=LINEARS)
     frozen = {name: p.clone() for name, p in adapted.named_parameters() if not p.requires_grad}
     optimizer = torch.optim.AdamW([p for p in adapted.parameters() if p.requires_grad], lr=0.1)
     for _ in range(2):  # A has a gradient only once B is no longer zero
@@ -100,7 +104,7 @@ def test_training_moves_the_lora_matrices_alone(model: GPT) -> None:
     assert_unchanged(model, original)
     assert all(p.requires_grad for p in model.parameters())
     for name, p in adapted.named_parameters():
-        assert p.requires_grad == ("lora_" in name)
+        assert p.requires_grad == name.endswith((".a", ".b"))
         assert name not in frozen or torch.equal(p, frozen[name])
     assert not torch.allclose(adapted(IDS), model(IDS), atol=1e-2)
 
@@ -113,8 +117,44 @@ def test_the_number_of_trainable_parameters(model: GPT, names: tuple[str, ...]) 
     assert trainable == 2 * sum(3 * sum(shapes[name]) for name in names)  # two blocks
 
 
-def test_wrong_arguments_are_refused(model: GPT) -> None:
+def random_layer() -> LoRALinear:
+    torch.manual_seed(0)
+    layer = LoRALinear(nn.Linear(6, 4), rank=2, alpha=8)
+    nn.init.normal_(layer.b)
+    return layer
+
+
+def test_it_starts_as_the_layer_it_adapts() -> None:
+    linear, x = nn.Linear(6, 4), torch.randn(3, 5, 6)
+    assert torch.equal(LoRALinear(linear, rank=2)(x), linear(x))
+
+
+def test_it_adds_a_scaled_product_of_low_rank() -> None:
+    layer, x = random_layer(), torch.randn(3, 6)
+    expected = layer.linear(x) + 8 / 2 * x @ (layer.b @ layer.a).T
+    assert torch.allclose(layer(x), expected, atol=1e-5)
+    assert torch.linalg.matrix_rank(layer.b @ layer.a) == 2
+
+
+def test_the_merged_layer_computes_the_same() -> None:
+    layer, x = random_layer(), torch.randn(3, 6)
+    assert torch.allclose(merge_lora(layer)(x), layer(x), atol=1e-5)
+
+
+def test_of_a_model_only_the_updates_are_trained() -> None:
+    model = nn.ModuleList([MultiHeadAttention(8, 2), MultiHeadAttention(8, 2)])
+    before = {name: p.clone() for name, p in model.named_parameters()}
+    assert add_lora(model, rank=2) is model
+    trained = {name for name, p in model.named_parameters() if p.requires_grad}
+    assert trained == {f"{i}.{part}.{m}" for i in (0, 1) for part in ("w_q", "w_kv") for m in "ab"}
+    x = torch.randn(1, 3, 8)
+    model[0](x, x).sum().backward()
+    assert model[0].w_q.b.grad is not None and model[0].w_q.linear.weight.grad is None
+    assert torch.equal(before["0.w_q.weight"], model[0].w_q.linear.weight)
+
+
+def test_what_cannot_be_adapted_is_named() -> None:
     with pytest.raises(ValueError, match="rank=0 must be at least 1"):
-        add_lora(model, rank=0, alpha=1.0)
-    with pytest.raises(ValueError, match="no linear layer named q_proj or v_proj"):
-        add_lora(model, rank=1, alpha=1.0, names=("q_proj", "v_proj"))
+        LoRALinear(nn.Linear(2, 2), rank=0)
+    with pytest.raises(ValueError, match="no linear layer named w_q or w_kv"):
+        add_lora(nn.Linear(2, 2), rank=1)

@@ -15,7 +15,6 @@ RUNS = {
 
 DRAWN: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and what its alt text says
     "labels": (figures.diagram_answer_labels, "BOS please sort : d b EOS b d EOS.* counts, b,"),
-    "lora": (figures.diagram_lora, "A of shape r × in, random .* B of shape out × r, zero"),
     "dpo": (figures.diagram_dpo, "frozen reference.* chosen answer, which should rise"),
     "accuracies": (lambda: figures.plot_accuracies(RUNS, alt="Fine-tuning is ahead."), "is ahead"),
 }

@@ -16,7 +16,9 @@ from course_lib.viz.vit_interpret import (
     attention_distance,
     attention_maps,
     class_attention,
+    logits_without,
     on_patches,
+    paint_patches,
     patch_distances,
     patch_filters,
     position_similarity,
@@ -226,3 +228,34 @@ def test_pictures_of_filters():
     assert pictures[0, 3, 2].tolist() == [0.5, 0.0]
     assert pictures[1, 1, 4].tolist() == [1.0, 0.75]
     assert (pictures[2] == 0.5).all()
+
+
+# ---- painting and removing patches
+
+
+def test_painted_patches_have_the_value_and_the_others_stay():
+    images, patches = random_images(), torch.tensor([[0, 5], [8, 1]])
+    painted = paint_patches(images, patches, 4, value=7.0)
+    for image, before, chosen in zip(painted, images, patches.tolist(), strict=True):
+        for patch in range(9):
+            row, column = 4 * (patch // 3), 4 * (patch % 3)
+            square = (slice(None), slice(row, row + 4), slice(column, column + 4))
+            expected = torch.full_like(before[square], 7) if patch in chosen else before[square]
+            assert torch.equal(image[square], expected)
+
+
+def test_a_removed_token_is_one_that_no_token_attends_to():
+    model, images = model_of(), random_images()
+    none = torch.empty(2, 0, dtype=torch.long)
+    assert torch.allclose(logits_without(model, images, none), model.eval()(images), atol=1e-5)
+    x = model.embedded(images)[:, [0, *range(2, 10)]]
+    for block in model.blocks:
+        x = block(x)
+    by_hand = model.head(model.norm(x[:, 0]))
+    zero = torch.zeros(2, 1, dtype=torch.long)
+    assert torch.allclose(logits_without(model, images, zero), by_hand, atol=1e-5)
+
+
+def test_without_a_class_token_nothing_can_be_removed():
+    with pytest.raises(ValueError, match="no class token"):
+        logits_without(model_of(pooling="mean"), random_images(), torch.zeros(2, 1, dtype=torch.long))

@@ -91,6 +91,15 @@ def test_the_bars_are_the_shares_of_the_chosen_head() -> None:
     assert "of each of 12 features separately" in text_of(explorer)
 
 
+def test_the_axis_of_weights_follows_the_bars() -> None:
+    explorer = explorer_of()
+    explorer.controls["pooling"].value = "mean"
+    left = explorer.figure.axes[0]
+    assert left.get_ylim() == (0, 0.2) and max(heights(explorer)) == pytest.approx(0.2)
+    explorer.controls["prompt"].value = "the"
+    assert left.get_ylim()[1] > 1 == max(heights(explorer)) and list(left.get_yticks()) == [0, 0.5, 1]
+
+
 def test_the_text_names_the_likeliest_class() -> None:
     explorer, (models, tokens) = explorer_of(), small_models()
     p = judge(models["class token"], tokens, WORDS[0]).probabilities

@@ -245,9 +245,17 @@ def test_the_attention_text_names_the_strongest_weight() -> None:
     assert "It can attend to 5 of 7 tokens" in text
 
 
+def test_the_first_view_has_a_head_that_looks_at_another_token() -> None:
+    explorer = text_attention_explorer()
+    maps = reading.read(*small_world.small_world(), small_world.QUESTIONS[0]).maps
+    layer, head = (explorer.controls[name].value for name in ("layer", "head"))
+    assert maps[layer - 1, head - 1, -1, 1:-1].max() == maps[:, :, -1, 1:-1].max()
+    assert text_attention.telling_head(maps[:, :, :2, :2]) == (len(maps), 1)
+
+
 def test_the_mean_is_over_the_heads() -> None:
     explorer = text_attention_explorer()
-    explorer.controls["layer"].value = 1
+    explorer.controls["layer"].value, explorer.controls["head"].value = 1, "mean"
     reads = reading.read(*small_world.small_world(), small_world.QUESTIONS[0])
     drawn = torch.as_tensor(explorer.figure.axes[0].images[0].get_array().filled(0))
     assert torch.allclose(drawn, reads.maps[0].mean(0), atol=1e-6)

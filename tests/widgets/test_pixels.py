@@ -46,6 +46,15 @@ def test_without_attention_a_pixel_reaches_two_pixels_far():
         assert (x.grad != 0).sum() == reached
 
 
+def test_each_further_convolution_reaches_one_pixel_further():
+    for more, columns in ((0, 4), (2, 6), (9, mirrors.WIDTH)):  # of column 2, at distance 2 + more at most
+        torch.manual_seed(0)
+        net = mirrors.MirrorNet(attention=False, more_convolutions=more)
+        x = torch.randn(1, 1, mirrors.HEIGHT, mirrors.WIDTH, requires_grad=True)
+        net(x)[0, 0, 0, 1].backward()
+        assert int((x.grad[0, 0] != 0).any(dim=0).sum()) == columns
+
+
 def test_training_is_the_same_each_time_and_leaves_chance_alone():
     torch.manual_seed(5)
     expected = torch.rand(2)

@@ -1,7 +1,7 @@
 """Exercises of 08_vision_transformer."""
 
+from course_lib.exercises.ch08.confusion import CONFUSION
 from course_lib.exercises.ch08.cutting import EMBED, PATCHES
-from course_lib.exercises.ch08.looking import CONFUSION, MAP
-from course_lib.exercises.ch08.sequence import POOL, POSITIONS, SEQUENCE
+from course_lib.exercises.ch08.sequence import POOL, SEQUENCE
 
-EXERCISES = (PATCHES, EMBED, SEQUENCE, POSITIONS, POOL, CONFUSION, MAP)
+EXERCISES = (PATCHES, EMBED, SEQUENCE, POOL, CONFUSION)

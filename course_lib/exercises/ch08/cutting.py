@@ -57,7 +57,7 @@ PATCHES = Exercise(
         ),
         mistake(
             "your patches overlap",
-            "The step from one patch to the next must equal the patch size. Set the stride.",
+            "The step from one patch to the next must equal `size`. Set `stride=size`.",
             lambda images, size: F.unfold(images, size).transpose(1, 2),
         ),
         mistake(

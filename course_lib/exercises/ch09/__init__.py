@@ -1,7 +1,8 @@
 """Exercises of 09_encoder_classification."""
 
+from course_lib.exercises.ch09.adaptation import LORA
 from course_lib.exercises.ch09.costs import HEAD_SIZE
 from course_lib.exercises.ch09.pooling import MAX, MEAN
-from course_lib.exercises.ch09.reading import CLASS_TOKEN, FLATTEN, LAST
+from course_lib.exercises.ch09.reading import CLASS_TOKEN, LAST
 
-EXERCISES = (MEAN, MAX, CLASS_TOKEN, LAST, FLATTEN, HEAD_SIZE)
+EXERCISES = (MEAN, MAX, CLASS_TOKEN, LAST, HEAD_SIZE, LORA)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from course_lib.exercises.exercise import Exercise, mistake
+from course_lib.exercises.exercise import Answer, Exercise, mistake
 
 
 def random_states(batch: int, tokens: int, d_model: int, seed: int = 0) -> Tensor:
@@ -15,6 +15,7 @@ LARGE = (
     random_states(3, 5, 4),
     torch.tensor([[1, 1, 1, 0, 0], [1, 0, 0, 0, 0], [1, 1, 1, 1, 0]], dtype=torch.bool),
 )
+FAR_BELOW = (-1e5 * (2 + LARGE[0].abs()), LARGE[1])  # no fill value of the size of -1000 is below these
 PADDED = (SMALL, LARGE)
 
 
@@ -65,12 +66,18 @@ MEAN = Exercise(
     ),
 )
 
+
+def _filled(number: float) -> Answer:
+    return lambda states, real: states.masked_fill(~real[..., None], number).amax(dim=1)
+
+
 MAX = Exercise(
     id="09.max",
     reference=lambda states, real: states.masked_fill(~real[..., None], -torch.inf).amax(dim=1),
     inputs=(
         (torch.tensor([[[1.0, -2.0], [3.0, -6.0], [8.0, 4.0]]]), torch.tensor([[True, True, False]])),
         LARGE,
+        FAR_BELOW,
     ),
     mistakes=(
         mistake(
@@ -89,6 +96,25 @@ MAX = Exercise(
             "Axis 1 holds the tokens. Take the maximum over them, for each feature separately.",
             lambda states, real: states.masked_fill(~real[..., None], -torch.inf).amax(dim=2),
             lambda states, real: states.masked_fill(~real[..., None], -torch.inf).amax(dim=0),
+        ),
+        mistake(
+            "your code fills the padding with a finite number",
+            "It works only as long as every real value is larger than your number. Fill with "
+            "`-torch.inf`, which is below every number.",
+            *(_filled(number) for number in (-1.0, -10.0, -99.0, -100.0, -999.0, -1e3, -9999.0, -1e4)),
+        ),
+        mistake(
+            "your code returns the maximum together with its indices",
+            "`states.max(dim=1)` returns a pair, (values, indices). Add `.values`, or use `amax`.",
+            lambda states, real: tuple(states.masked_fill(~real[..., None], -torch.inf).max(dim=1)),
+            lambda states, real: tuple(states.masked_fill(~real[..., None], -100).max(dim=1)),
+            lambda states, real: tuple((states * real[..., None]).max(dim=1)),
+            lambda states, real: tuple(states.max(dim=1)),
+        ),
+        mistake(
+            "your code returns the indices of the maximum",
+            "`argmax` and `.indices` say where the maximum is. Return its value: `.values`, or `amax`.",
+            lambda states, real: states.masked_fill(~real[..., None], -torch.inf).argmax(dim=1),
         ),
         mistake(
             "your code takes one whole token",

@@ -1,9 +1,9 @@
-"""Pooling alternatives: the class token, the last token, or all tokens flattened."""
+"""Pooling alternatives: the class token, or the last token."""
 
 import torch
 from torch import Tensor
 
-from course_lib.exercises.ch09.pooling import LARGE, PADDED, SMALL, average, random_states
+from course_lib.exercises.ch09.pooling import PADDED, average, random_states
 from course_lib.exercises.exercise import Exercise, mistake
 from course_lib.text.tokenizers import CLS, PAD
 
@@ -91,56 +91,6 @@ LAST = Exercise(
             "your code averages the hidden states",
             "The exercise asks for a single hidden state: that of the last real token.",
             average,
-        ),
-    ),
-)
-
-
-def _flat(states: Tensor, real: Tensor, places: int) -> Tensor:
-    kept = states * real[..., None]
-    room = states.new_zeros(len(states), places, states.shape[2])
-    room[:, : states.shape[1]] = kept
-    return room.flatten(1)
-
-
-FLATTEN = Exercise(
-    id="09.flatten",
-    reference=_flat,
-    inputs=((*SMALL, 4), (*LARGE, 7), (*LARGE, 5)),
-    mistakes=(
-        mistake(
-            "your vector is only as long as the batch",
-            "The head has weights for `places` positions, so a vector of any other length does not "
-            "fit. Pad with zeros.",
-            lambda states, real, places: (states * real[..., None]).flatten(1),
-        ),
-        mistake(
-            "your code keeps the hidden states of padding",
-            "The hidden state of a padded position means nothing. Set it to zero.",
-            lambda states, real, places: _flat(states, torch.ones_like(real), places),
-        ),
-        mistake(
-            "your code flattens feature by feature",
-            "The features of one token must stay together. Flatten token by token.",
-            lambda states, real, places: (
-                _flat(states, real, places).unflatten(1, (places, -1)).transpose(1, 2).flatten(1)
-            ),
-        ),
-        mistake(
-            "your code pads at the front",
-            "The first word belongs to the first weights. Put the zeros after the text.",
-            lambda states, real, places: torch.cat(
-                [
-                    states.new_zeros(len(states), (places - states.shape[1]) * states.shape[2]),
-                    (states * real[..., None]).flatten(1),
-                ],
-                dim=1,
-            ),
-        ),
-        mistake(
-            "your code also flattens the batch",
-            "Each text needs its own row. Flatten from axis 1 on.",
-            lambda states, real, places: _flat(states, real, places).flatten(),
         ),
     ),
 )

@@ -1,59 +1,9 @@
-"""Confusion matrix, and the attention map of the class token."""
+"""Attention map of the class token, and attention rollout."""
 
 import torch
 from torch import Tensor
 
 from course_lib.exercises.exercise import Exercise, mistake
-
-
-def _count(labels: Tensor, predicted: Tensor, classes: int) -> Tensor:
-    return torch.bincount(labels * classes + predicted, minlength=classes**2).view(classes, classes)
-
-
-CONFUSION = Exercise(
-    id="08.confusion",
-    reference=_count,
-    inputs=(
-        (torch.tensor([0, 0, 1, 2]), torch.tensor([0, 1, 1, 0]), 3),
-        (torch.tensor([1, 1, 1, 3, 0, 3, 1]), torch.tensor([2, 1, 2, 3, 3, 0, 1]), 5),
-    ),
-    mistakes=(
-        mistake(
-            "your matrix has predictions as rows and true classes as columns",
-            "In this course, each row is a true class and shows how its images were classified. Swap "
-            "the two.",
-            lambda labels, predicted, classes: _count(predicted, labels, classes),
-        ),
-        mistake(
-            "your code counts repeated pairs once",
-            "`table[labels, predicted] += 1` reads, adds and writes all entries at once, so repeated "
-            "pairs overwrite each other. Use a loop, bincount or index_put_(accumulate=True).",
-            lambda labels, predicted, classes: _count(labels, predicted, classes).clamp(max=1),
-        ),
-        mistake(
-            "your matrix holds fractions instead of counts",
-            "Fractions hide how many images there were. Return the counts.",
-            lambda labels, predicted, classes: (
-                (table := _count(labels, predicted, classes).float())
-                / table.sum(dim=1, keepdim=True).clamp(min=1)
-            ),
-            lambda labels, predicted, classes: _count(labels, predicted, classes) / len(labels),
-            lambda labels, predicted, classes: 100 * _count(labels, predicted, classes) / len(labels),
-        ),
-        mistake(
-            "your matrix counts only the correct predictions",
-            "The diagonal gives the accuracy, but the confusions are beside it. Count every image.",
-            lambda labels, predicted, classes: _count(labels, predicted, classes).diag().diag(),
-        ),
-        mistake(
-            "your matrix counts only the wrong predictions",
-            "Without the diagonal, a rare class looks like an easy one. Count the correct ones too.",
-            lambda labels, predicted, classes: (
-                (table := _count(labels, predicted, classes)) - table.diag().diag()
-            ),
-        ),
-    ),
-)
 
 
 def _weights(heads: int, side: int, seed: int) -> Tensor:
@@ -68,7 +18,7 @@ def _map(weights_of_patches: Tensor, side: int) -> Tensor:
 
 
 MAP = Exercise(
-    id="08.map",
+    id="08b.map",
     reference=lambda weights, side: _map(weights[:, :, 0, 1:].mean(dim=1), side),
     inputs=((_weights(2, 2, 0), 2), (_weights(3, 3, 1), 3)),
     mistakes=(
@@ -113,6 +63,73 @@ MAP = Exercise(
             "your code averages over the images",
             "Axis 0 is the batch, and each image needs its own map. Average over the heads, axis 1.",
             lambda weights, side: _map(weights[:, :, 0, 1:].mean(dim=0), side),
+        ),
+    ),
+)
+
+
+def _maps(layers: int, heads: int, tokens: int, seed: int) -> Tensor:
+    """Random attention weights, (layers, heads, tokens, tokens)."""
+    rng = torch.Generator().manual_seed(seed)
+    return (2 * torch.randn(layers, heads, tokens, tokens, generator=rng)).softmax(dim=-1)
+
+
+def _steps(weights: Tensor, own: float = 0.5) -> Tensor:
+    """The matrix of each layer: a fraction from the token itself, the rest by the mean of the heads."""
+    return (1 - own) * weights.mean(dim=1) + own * torch.eye(weights.shape[-1])
+
+
+def _product(steps: Tensor, reverse: bool = False) -> Tensor:
+    """The product of the matrices, with the first layer on the right."""
+    arrived = torch.eye(steps.shape[-1])
+    for step in steps.flip(0) if reverse else steps:
+        arrived = step @ arrived
+    return arrived
+
+
+LOOK_AT_NEXT = torch.tensor([[0.0, 1.0], [0.0, 1.0]]).expand(2, 1, 2, 2)  # the example of the notebook
+
+ROLLOUT = Exercise(
+    id="08b.rollout",
+    reference=lambda weights: _product(_steps(weights)),
+    inputs=((LOOK_AT_NEXT,), (_maps(2, 2, 3, 0),), (_maps(3, 4, 5, 1),)),
+    mistakes=(
+        mistake(
+            "your code multiplies the layers in the wrong order",
+            "Layer 1 reads the input, so it is the rightmost factor: layer 3 @ layer 2 @ layer 1.",
+            lambda weights: _product(_steps(weights), reverse=True),
+        ),
+        mistake(
+            "your code leaves out the skip connection",
+            "Half of each token comes from the token itself. Mix the weights with the identity matrix "
+            "before you multiply.",
+            lambda weights: _product(_steps(weights, own=0.0)),
+        ),
+        mistake(
+            "your rows do not sum to 1",
+            "Adding the identity makes each row sum to 2. Take half of the weights and half of the identity.",
+            lambda weights: _product(2 * _steps(weights)),
+        ),
+        mistake(
+            "your code averages the layers",
+            "A token of layer 2 is already a mixture, so the layers act one after the other. Multiply "
+            "their matrices.",
+            lambda weights: _steps(weights).mean(dim=0),
+        ),
+        mistake(
+            "your code multiplies entry by entry",
+            "`*` follows no paths. The matrix product `@` sums over all tokens in between.",
+            lambda weights: _steps(weights).prod(dim=0),
+        ),
+        mistake(
+            "your code uses only the last layer",
+            "Start with the matrix of layer 1, and multiply by each further layer from the left.",
+            lambda weights: _steps(weights)[-1],
+        ),
+        mistake(
+            "your code uses only the first head",
+            "Average over the heads, axis 1.",
+            lambda weights: _product(_steps(weights[:, :1])),
         ),
     ),
 )

@@ -1,0 +1,175 @@
+"""Augmentation: shifted images, mixup, and the cross-entropy of mixed labels."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from course_lib.exercises.exercise import Exercise, mistake, normal, numbered
+
+
+def _shift(image: Tensor, right: int, down: int) -> Tensor:
+    """The image moved to the right and down, with zeros where nothing has moved to."""
+    return F.pad(image, (right, -right, down, -down))
+
+
+SHIFT = Exercise(
+    id="08c.shift",
+    reference=_shift,
+    inputs=(
+        (1 + numbered(1, 2, 3), 1, 0),
+        (1 + numbered(1, 4, 4), 1, -1),
+        (1 + numbered(2, 5, 4), -2, 1),
+        (1 + numbered(1, 3, 3), 0, 0),
+    ),
+    mistakes=(
+        mistake(
+            "your image wraps around",
+            "`roll` brings back on the left what leaves on the right. The new pixels must be 0.",
+            lambda image, right, down: image.roll((down, right), dims=(-2, -1)),
+        ),
+        mistake(
+            "your code moves the image the opposite way",
+            "With right = 1, the pixel of column 0 must be in column 1 afterwards.",
+            lambda image, right, down: _shift(image, -right, -down),
+        ),
+        mistake(
+            "your code swaps rows and columns",
+            "The axes are (channels, height, width): `right` moves along the last axis, `down` along the "
+            "one before.",
+            lambda image, right, down: _shift(image, down, right),
+        ),
+        mistake(
+            "your code moves to the right only",
+            "It must also move the image `down`, along axis −2.",
+            lambda image, right, down: _shift(image, right, 0),
+        ),
+        mistake(
+            "your code turns `down` into up",
+            "Row 0 is at the top. With down = 1, the pixels of row 0 must be in row 1 afterwards.",
+            lambda image, right, down: _shift(image, right, -down),
+        ),
+        mistake(
+            "your image grows",
+            "The model takes images of one size. Cut the padded image to the size it had.",
+            lambda image, right, down: F.pad(
+                image, (max(right, 0), max(-right, 0), max(down, 0), max(-down, 0))
+            ),
+        ),
+    ),
+)
+
+
+def _rows(labels: Tensor, classes: int) -> Tensor:
+    return F.one_hot(labels, classes).float()
+
+
+def _mixed(values: Tensor, weight: Tensor, other: Tensor) -> Tensor:
+    """`weight` of each item, plus 1 − weight of the item `other`."""
+    own = weight.view(-1, *[1] * (values.ndim - 1))
+    return own * values + (1 - own) * values[other]
+
+
+def _mixup(images: Tensor, labels: Tensor, weight: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+    return _mixed(images, weight, other), _mixed(labels, weight, other)
+
+
+def _mixup_case(batch: int, side: int, classes: int, seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    rng = torch.Generator().manual_seed(seed)
+    labels = torch.randperm(max(batch, classes), generator=rng)[:batch] % classes
+    weight = 0.05 + 0.9 * torch.rand(batch, generator=rng)
+    other = torch.arange(batch).roll(1)
+    return normal(batch, 1, side, side, seed=seed), _rows(labels, classes), weight, other
+
+
+MIXUP = Exercise(
+    id="08c.mixup",
+    reference=_mixup,
+    inputs=(_mixup_case(2, 1, 3, 0), _mixup_case(3, 3, 4, 1), _mixup_case(5, 2, 10, 2)),
+    mistakes=(
+        mistake(
+            "your code leaves the labels as they are",
+            "The image now shows two classes. The label needs the same two weights.",
+            lambda images, labels, weight, other: (_mixed(images, weight, other), labels),
+        ),
+        mistake(
+            "your code swaps the two weights of the labels",
+            "An image that keeps 0.9 of its pixels must keep 0.9 of its label.",
+            lambda images, labels, weight, other: (
+                _mixed(images, weight, other),
+                _mixed(labels, 1 - weight, other),
+            ),
+        ),
+        mistake(
+            "your code swaps the two images",
+            "`weight` belongs to an image itself, and 1 − weight to its partner `other`.",
+            lambda images, labels, weight, other: _mixup(images, labels, 1 - weight, other),
+        ),
+        mistake(
+            "your labels do not sum to 1",
+            "You added the partner's label without its weight. Multiply it by 1 − weight.",
+            lambda images, labels, weight, other: (
+                _mixed(images, weight, other),
+                weight[:, None] * labels + labels[other],
+            ),
+        ),
+        mistake(
+            "your code mixes every image half and half",
+            "Each image has its own `weight`. Reshape it to (batch, 1, 1, 1) for the images and to "
+            "(batch, 1) for the labels.",
+            lambda images, labels, weight, other: _mixup(images, labels, torch.full_like(weight, 0.5), other),
+        ),
+        mistake(
+            "your code uses one weight for the whole batch",
+            "Each image has its own `weight`. Reshape it to (batch, 1, 1, 1) for the images and to "
+            "(batch, 1) for the labels.",
+            lambda images, labels, weight, other: _mixup(images, labels, weight[:1].expand_as(weight), other),
+        ),
+    ),
+)
+
+LOSS = Exercise(
+    id="08c.loss",
+    reference=lambda logits, labels: -(labels * logits.log_softmax(dim=-1)).sum(dim=-1).mean(),
+    inputs=(
+        (normal(1, 2), torch.tensor([[0.25, 0.75]])),
+        (2 * normal(3, 4, seed=1), normal(3, 4, seed=2).softmax(dim=-1)),
+        (3 * normal(5, 10, seed=3), (2 * normal(5, 10, seed=4)).softmax(dim=-1)),
+    ),
+    mistakes=(
+        mistake(
+            "your code uses the most likely class only",
+            "That throws the second label away. Weight the log-probability of each class with its label.",
+            lambda logits, labels: F.cross_entropy(logits, labels.argmax(dim=-1)),
+        ),
+        mistake(
+            "your code averages over the classes",
+            "Sum over the classes, and average over the images: only the batch has equal weights.",
+            lambda logits, labels: -(labels * logits.log_softmax(dim=-1)).mean(),
+        ),
+        mistake(
+            "your code sums over the images",
+            "The loss must not grow with the batch. Take the mean over the images.",
+            lambda logits, labels: -(labels * logits.log_softmax(dim=-1)).sum(),
+        ),
+        mistake(
+            "your code takes no logarithm of the probabilities",
+            "Cross-entropy weights log-probabilities. Use `log_softmax`.",
+            lambda logits, labels: -(labels * logits.softmax(dim=-1)).sum(dim=-1).mean(),
+        ),
+        mistake(
+            "your code leaves out the softmax",
+            "Logits are not log-probabilities. Apply `log_softmax` over the classes first.",
+            lambda logits, labels: -(labels * logits).sum(dim=-1).mean(),
+        ),
+        mistake(
+            "your sign is wrong",
+            "Log-probabilities are negative, and the loss is positive. Put a minus in front.",
+            lambda logits, labels: (labels * logits.log_softmax(dim=-1)).sum(dim=-1).mean(),
+        ),
+        mistake(
+            "your softmax is over the batch",
+            "The probabilities of the classes of one image must sum to 1. The classes are the last axis.",
+            lambda logits, labels: -(labels * logits.log_softmax(dim=0)).sum(dim=-1).mean(),
+        ),
+    ),
+)

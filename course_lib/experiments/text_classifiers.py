@@ -1,0 +1,171 @@
+"""Chapter 9: which hidden state to read, and what pretraining brings where labels are few.
+
+    python -m course_lib.experiments.text_classifiers
+
+writes results/text_classifiers.json in about eight minutes of one thread. `stored()` reads the results.
+"""
+
+import copy
+import json
+import random
+import time
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from course_lib.datasets import LabelledData, load_labelled
+from course_lib.experiments import storage
+from course_lib.layers.lora import add_lora
+from course_lib.models.text_encoder import EncoderConfig, TextEncoder
+from course_lib.tasks.prefix_lm import PrefixLMLoss
+from course_lib.tasks.pretraining import PretrainingBatches
+from course_lib.tasks.text_classification import (
+    LabelledBatches,
+    TextClassificationLoss,
+    TextClassifier,
+    accuracy,
+)
+from course_lib.text.tokenizers import Tokenizer
+from course_lib.training.config import TrainConfig
+from course_lib.training.trainer import train
+from course_lib.utils import machine
+
+STORED = Path(__file__).parent / "results" / "text_classifiers.json"
+SIZES = {"d_model": 32, "heads": 4, "layers": 2, "max_tokens": 24}
+STEPS, EVERY, SEEDS = 800, 100, (0, 1, 2)
+VARIANTS: dict[str, dict[str, Any]] = {  # what differs from a two-sided encoder with learned positions
+    "class token": {},
+    "last token": {},
+    "causal, last token": {"causal": True},
+    "mean": {},
+    "max": {},
+    "flatten": {},
+    "mean, no positions": {"positions": "none"},
+}
+FEW, PRETRAINING = 400, 600  # labels; steps
+HOW: dict[str, dict[str, Any]] = {  # AdamW for the few new weights, Muon for whole matrices
+    "frozen": {"optimizer": "adamw", "lr": 3e-2},
+    "LoRA": {"optimizer": "adamw", "lr": 1e-2},
+    "fine-tuned": {"optimizer": "muon", "lr": 3e-3},
+}
+
+
+def pooling_run(data: LabelledData, variant: str, seed: int, steps: int = STEPS) -> dict[str, Any]:
+    """Train one classifier on all labels: validation accuracy along the way, test accuracy at the end."""
+    start = time.process_time()
+    tokenizer = Tokenizer.train(data.train.sentences, vocab=1000, kind="words")
+    ids = {p: tokenizer.encode_batch(getattr(data, p).sentences) for p in ("train", "validation", "test")}
+    pooling = variant.removeprefix("causal, ").removesuffix(", no positions")
+    torch.manual_seed(seed)
+    config = EncoderConfig(vocab=len(tokenizer), **SIZES, **VARIANTS[variant])
+    model = TextClassifier(TextEncoder(config), 2, pooling)
+    to = SIZES["max_tokens"] if pooling == "flatten" else None
+    batches = LabelledBatches(ids["train"], data.train.labels, classes=2, batch=64, to=to, seed=seed)
+    form = {"optimizer": "muon", "precision": "fp32", "evaluate_every": min(EVERY, steps), "seed": seed}
+    plan = TrainConfig(steps=steps, lr=1e-2, warmup=30, **form)
+
+    def evaluate() -> dict[str, float]:
+        return {"accuracy": accuracy(model, ids["validation"], data.validation.labels)}
+
+    loss = TextClassificationLoss(model)
+    history = train(loss, batches, plan, evaluate=evaluate, device="cpu", progress=False)
+    return {
+        "variant": variant,
+        "seed": seed,
+        "steps": steps,
+        "validation": [round(100 * scores["accuracy"], 1) for scores in history.evaluations],
+        "test": round(100 * accuracy(model, ids["test"], data.test.labels), 2),
+        "seconds": round(time.process_time() - start, 1),
+    }
+
+
+def swap_neighbors(row: Sequence[int], rng: random.Random) -> list[int]:
+    """The sentence with two different neighboring words exchanged; the final period keeps its place."""
+    i = rng.choice([i for i in range(len(row) - 2) if row[i] != row[i + 1]])
+    return [*row[:i], row[i + 1], row[i], *row[i + 2 :]]
+
+
+def order_task(rows: Sequence[Sequence[int]], seed: int) -> tuple[list[Sequence[int]], list[int]]:
+    """Sentences in their own order (label 1), and with two neighboring words exchanged (label 0)."""
+    rng = random.Random(seed)
+    texts = [row if n % 2 else swap_neighbors(row, rng) for n, row in enumerate(rows)]
+    return texts, [n % 2 for n in range(len(rows))]
+
+
+def pretrain(data: LabelledData, tokenizer: Tokenizer, encoder: TextEncoder, seed: int, steps: int) -> None:
+    """Masked language modeling on the training sentences."""
+    texts = PretrainingBatches(data.train.sentences, tokenizer, 24, "masked token", seed)
+    form = {"optimizer": "muon", "precision": "fp32", "seed": seed}
+    plan = TrainConfig(steps=steps, lr=1e-2, warmup=30, **form)
+    train(PrefixLMLoss(encoder, causal=False), texts, plan, device="cpu", progress=False)
+
+
+def tune(encoder: TextEncoder, how: str, few: LabelledBatches, seed: int, steps: int) -> TextClassifier:
+    """Train a new head on few labels: on a frozen copy of the encoder, with LoRA, or with all its weights."""
+    torch.manual_seed(seed)
+    model = TextClassifier(copy.deepcopy(encoder), 2, "mean")
+    if how == "LoRA":
+        add_lora(model.encoder, rank=4)
+    else:
+        model.encoder.requires_grad_(how == "fine-tuned")
+    plan = TrainConfig(steps=steps, warmup=10, precision="fp32", seed=seed, **HOW[how])
+    train(TextClassificationLoss(model), few, plan, device="cpu", progress=False)
+    return model.eval()
+
+
+def few_label_runs(
+    data: LabelledData, seed: int, steps: int = 200, pretraining: int = PRETRAINING
+) -> list[dict[str, Any]]:
+    """Test accuracy on the word order task: untrained and pretrained encoder, tuned in three ways."""
+    tokenizer = Tokenizer.train(data.train.sentences, vocab=1000, kind="words")
+    texts, labels = order_task(tokenizer.encode_batch(data.train.sentences), seed)
+    test = order_task(tokenizer.encode_batch(data.test.sentences), seed + 100)
+    torch.manual_seed(seed)
+    config = EncoderConfig(**{**SIZES, "vocab": len(tokenizer) + 1, "max_tokens": 48})
+    pretrained = TextEncoder(config)
+    untrained = copy.deepcopy(pretrained)
+    pretrain(data, tokenizer, pretrained, seed, pretraining)
+    found = []
+    for start, encoder in (("untrained", untrained), ("pretrained", pretrained)):
+        for how in HOW:
+            few = LabelledBatches(texts[:FEW], labels[:FEW], classes=2, batch=50, seed=seed)
+            model = tune(encoder, how, few, seed, steps)
+            trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
+            run = {"encoder": start, "how": how, "seed": seed, "trained": trained}
+            found.append({**run, "test": round(100 * accuracy(model, *test), 2)})
+    return found
+
+
+@cache
+def stored() -> dict[str, Any]:
+    """The stored runs, "pooling" and "few labels", with machine and command."""
+    return json.loads(STORED.read_text(encoding="utf-8"))
+
+
+def accuracies(part: str, **wanted: Any) -> list[float]:
+    """Stored test accuracies in percent, one per seed, of the runs of a part with these fields."""
+    runs = [run for run in stored()["runs"][part] if all(run[key] == wanted[key] for key in wanted)]
+    return [run["test"] for run in runs]
+
+
+def main() -> None:
+    """Make the runs and store them."""
+    torch.set_num_threads(1)
+    data = load_labelled("reviews")
+    runs: dict[str, list] = {"pooling": [], "few labels": []}
+    for seed in SEEDS:
+        for variant in VARIANTS:
+            runs["pooling"].append(pooling_run(data, variant, seed))
+            print(json.dumps(runs["pooling"][-1]), flush=True)
+        runs["few labels"] += few_label_runs(data, seed)
+        print(json.dumps(runs["few labels"][-6:]), flush=True)
+        command = "python -m course_lib.experiments.text_classifiers"
+        content = {"command": command, "machine": machine.describe("cpu"), "runs": runs}
+        storage.write_runs(STORED, content)
+
+
+if __name__ == "__main__":
+    main()

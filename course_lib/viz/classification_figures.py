@@ -1,0 +1,174 @@
+"""Figures of chapter 9: pooling, a causal class token, training curves, accuracies by seed, LoRA."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+
+from course_lib.viz.figures import show
+from course_lib.viz.style import PALETTE, style_context
+
+Number = float | int
+Point = tuple[Number, Number]
+MIDDLE = {"ha": "center", "va": "center"}
+INPUT, HIDDEN, POOLED, FROZEN = "0.5", PALETTE[0], PALETTE[1], "0.5"
+
+
+@style_context()
+def diagram_pooling(words: Sequence[str] = ("[CLS]", "not", "cold", "[PAD]")) -> None:
+    """Show the way from the tokens of a text to one vector, and on to the logits of the classes."""
+    figure, axes = plt.subplots(figsize=(6.4, 2.9))
+    middle = len(words) / 2 - 0.5
+    for x, word in enumerate(words):
+        padding = word == "[PAD]"
+        _framed(axes, 1.5 * x, 0, word, INPUT)
+        _arrow(axes, (1.5 * x, 0.25), (1.5 * x, 0.7), INPUT)
+        _arrow(axes, (1.5 * x, 1.3), (1.5 * x, 1.7), INPUT)
+        _framed(axes, 1.5 * x, 2, "(ignored)" if padding else f"h{x}", INPUT if padding else HIDDEN)
+        if not padding:
+            _arrow(axes, (1.5 * x + 0.1, 2.3), (1.5 * middle, 2.95), HIDDEN)
+    axes.text(1.5 * middle, 1, 20 * " " + "encoder" + 20 * " ", size=11, bbox=_box(HIDDEN, 0.35), **MIDDLE)
+    _framed(axes, 1.5 * middle, 3.2, "pooling: one vector", POOLED)
+    _arrow(axes, (1.5 * middle + 1.55, 3.2), (1.5 * middle + 2.2, 3.2), POOLED)
+    _framed(axes, 1.5 * middle + 3.1, 3.2, "linear layer", POOLED)
+    _arrow(axes, (1.5 * middle + 4.0, 3.2), (1.5 * middle + 4.5, 3.2), POOLED)
+    axes.text(1.5 * middle + 4.6, 3.2, "logits", ha="left", va="center")
+    axes.text(1.5 * len(words) - 0.6, 2, "hidden states", ha="left", va="center", color=HIDDEN)
+    axes.text(1.5 * len(words) - 0.6, 0, "tokens", ha="left", va="center")
+    axes.set(xlim=(-0.7, 1.5 * middle + 5.7), ylim=(-0.35, 3.6))
+    axes.set_axis_off()
+    show(
+        figure,
+        alt=f"The tokens {' '.join(words)} go into the encoder, which gives one hidden state for each. "
+        "Pooling makes one vector of them, without that of the padding, and a linear layer turns it into "
+        "the logits of the classes.",
+    )
+
+
+@style_context()
+def diagram_directions(words: Sequence[str] = ("[CLS]", "not", "cold", ".")) -> None:
+    """Show what the first and the last token attend to, without and with a causal mask."""
+    figure, panels = plt.subplots(1, 2, figsize=(6.4, 2.1))
+    for axes, causal in zip(panels, (False, True), strict=True):
+        for x, word in enumerate(words):
+            _framed(axes, x, 0, word, INPUT)
+        for reader, height in ((0, 1.0), (len(words) - 1, -1.0)):
+            color = HIDDEN if reader == 0 else POOLED
+            for x in range(len(words)):
+                if not causal or x <= reader:
+                    _arrow(axes, (x, 0.32 * height), (reader, 0.95 * height), color)
+            side = "left" if reader == 0 else "right"
+            at = -0.35 if reader == 0 else reader + 0.35
+            axes.text(
+                at, 1.2 * height, f"{'first' if reader == 0 else 'last'} token reads", ha=side, va="center"
+            )
+        axes.set(xlim=(-0.6, len(words) - 0.4), ylim=(-1.45, 1.45))
+        axes.set_title("causal mask" if causal else "no causal mask")
+        axes.set_axis_off()
+    show(
+        figure,
+        alt="Two panels with the same tokens. Without a causal mask, the first and the last token both read "
+        "all tokens. With it, the last token still reads all, and the first reads only itself.",
+    )
+
+
+@style_context()
+def plot_validation(curves: Mapping[str, Sequence[float]], every: int, levels: Mapping[str, Number]) -> None:
+    """Show validation accuracy during training, with the accuracy of simple baselines as lines.
+
+    every: steps between two evaluations.
+    """
+    figure, axes = plt.subplots(figsize=(5.8, 3.1))
+    for (name, curve), style in zip(curves.items(), ("o-", "s--", "^:"), strict=False):
+        axes.plot([every * (i + 1) for i in range(len(curve))], curve, style, label=name)
+    last = every * max(map(len, curves.values()))
+    for name, level in levels.items():
+        axes.axhline(level, color="0.4", linewidth=1.2, linestyle="-.")
+        axes.text(last, level + 0.01, name, ha="right", va="bottom")
+    axes.set(xlabel="step", ylabel="validation accuracy", ylim=(0.45, 1.03))
+    axes.legend(loc="center right")
+    show(
+        figure,
+        alt=f"Validation accuracy over the steps for {' and '.join(curves)}, with a line for "
+        f"{' and '.join(levels)}. The curves rise above the line.",
+    )
+
+
+@style_context()
+def plot_by_variant(
+    accuracies: Mapping[str, Sequence[Number]],
+    levels: Mapping[str, Number],
+    xlabel: str = "test accuracy (%)",
+) -> None:
+    """Show accuracies in percent, one row per variant, one dot per seed, with baselines as lines."""
+    figure, axes = plt.subplots(figsize=(6.2, 0.36 * len(accuracies) + 1.1))
+    for row, values in enumerate(accuracies.values()):
+        axes.plot([sum(values) / len(values)], [row], "|", color="0.2", markersize=16)
+        axes.plot(values, [row] * len(values), "o", color=HIDDEN, alpha=0.7, markersize=6)
+    for name, level in levels.items():
+        axes.axvline(level, color="0.4", linestyle="--", linewidth=1.2)
+        axes.text(level + 0.5, -0.75, name, ha="left", va="center")
+    axes.set(xlim=(45, 102), ylim=(len(accuracies) - 0.5, -1.15), xlabel=xlabel)
+    axes.set_yticks(range(len(accuracies)), list(accuracies))
+    show(
+        figure,
+        alt=f"{xlabel[:1].upper()}{xlabel[1:]}, one dot per seed and a stroke at the mean, for "
+        f"{'; '.join(accuracies)}. Lines: {', '.join(levels)}.",
+    )
+
+
+@style_context()
+def plot_class_attention(rows: Sequence[tuple[Sequence[str], Sequence[float]]]) -> None:
+    """Show with which weights the class token attends to each token. rows: tokens and weights of a text."""
+    figure, panels = plt.subplots(len(rows), 1, figsize=(6.4, 1.75 * len(rows)), squeeze=False)
+    for axes, (pieces, weights) in zip(panels[:, 0], rows, strict=True):
+        axes.bar(range(len(pieces)), weights, color=HIDDEN)
+        axes.set(ylabel="weight", xticks=range(len(pieces)), ylim=(0, None))
+        axes.set_xticklabels(pieces, rotation=30, ha="right", rotation_mode="anchor")
+    show(
+        figure,
+        alt=f"{len(rows)} bar charts, one per sentence: attention weights of the class token in the last "
+        "layer, mean of the heads, on itself and on each word.",
+    )
+
+
+@style_context()
+def diagram_lora() -> None:
+    """Show a frozen linear layer and its low-rank update, side by side."""
+    figure, axes = plt.subplots(figsize=(6.2, 2.3))
+    axes.text(-0.2, 0.5, "x", size=13, **MIDDLE)
+    _framed(axes, 2.4, 1.1, "W, frozen: d_out × d_in", FROZEN)
+    _framed(axes, 1.6, -0.1, "A: r × d_in", POOLED)
+    _framed(axes, 3.5, -0.1, "B: d_out × r", POOLED)
+    axes.text(5.2, -0.15, "times α / r", ha="left", va="center")
+    axes.text(6.0, 0.5, "+", size=16, **MIDDLE)
+    for start, end, color in (
+        ((-0.05, 0.6), (0.95, 1.05), FROZEN),
+        ((-0.05, 0.4), (0.85, -0.05), POOLED),
+        ((2.35, -0.1), (2.7, -0.1), POOLED),
+        ((3.85, 1.05), (5.85, 0.55), FROZEN),
+        ((4.3, -0.05), (5.85, 0.45), POOLED),
+        ((6.15, 0.5), (6.7, 0.5), "0.2"),
+    ):
+        _arrow(axes, start, end, color)
+    axes.text(6.8, 0.5, "output", ha="left", va="center")
+    axes.text(3.5, -0.6, "starts at zero", color=POOLED, **MIDDLE)
+    axes.set(xlim=(-0.4, 7.7), ylim=(-0.8, 1.45))
+    axes.set_axis_off()
+    show(
+        figure,
+        alt="The input x takes two ways: through the frozen matrix W, and through the small matrices A and "
+        "B, times α / r. B starts at zero. The two results are added.",
+    )
+
+
+def _box(color: str, pad: float) -> dict[str, object]:
+    return {"boxstyle": f"round,pad={pad}", "facecolor": "white", "edgecolor": color, "linewidth": 2}
+
+
+def _framed(axes: Axes, x: Number, y: Number, text: str, color: str) -> None:
+    axes.text(x, y, text, bbox=_box(color, 0.3), **MIDDLE)
+
+
+def _arrow(axes: Axes, start: Point, end: Point, color: str) -> None:
+    axes.annotate("", end, start, arrowprops={"arrowstyle": "->", "linewidth": 1.5, "color": color})

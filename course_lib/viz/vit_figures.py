@@ -1,0 +1,222 @@
+"""Figures of chapter 8: patches, the vision Transformer, its training, the confusion matrix, ablations."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from jaxtyping import Int, UInt8
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from torch import Tensor
+
+from course_lib.viz.figures import show
+from course_lib.viz.style import PALETTE, style_context
+
+MIDDLE = {"ha": "center", "va": "center"}
+GRID, PATCHES, CLASS, POSITIONS, BLOCKS = PALETTE[1], PALETTE[0], PALETTE[3], PALETTE[2], "0.35"
+MARKERS = "os^Dv"
+Point = tuple[float | int, float | int]
+Images = UInt8[Tensor, "images channels height width"]
+
+
+@style_context()
+def plot_patches(image: UInt8[Tensor, "channels height width"], size: int, alt: str) -> None:
+    """Show an image with the grid of its patches, and below it the patches as a sequence."""
+    side = image.shape[-1] // size
+    figure = plt.figure(figsize=(6.4, 3.2))
+    above, below = figure.subfigures(2, 1, height_ratios=(2.5, 1))
+    axes = above.subplots()
+    draw_image(axes, image)
+    for place in range(1, side):
+        axes.axhline(size * place - 0.5, color=GRID)
+        axes.axvline(size * place - 0.5, color=GRID)
+    for number, axes in enumerate(below.subplots(1, side * side)):
+        row, column = divmod(number, side)
+        top, left = size * row, size * column
+        draw_image(axes, image[:, top : top + size, left : left + size])
+        axes.set_xlabel(number)
+    show(figure, alt=alt)
+
+
+@style_context()
+def diagram_patch_embedding() -> None:
+    """Show an image of 4 × 4 pixels, its four patches as rows of numbers, and the vectors made of them."""
+    figure, axes = plt.subplots(figsize=(6.4, 2.5))
+    colors = [PALETTE[i] for i in (0, 1, 2, 4)]
+    for pixel in range(16):
+        row, column = divmod(pixel, 4)
+        patch, place = 2 * (row // 2) + column // 2, 2 * (row % 2) + column % 2
+        _cell(axes, column, 3 - row, colors[patch], str(pixel))
+        _cell(axes, 7 + place, 3.3 - 1.2 * patch, colors[patch], str(pixel))
+    for patch, color in enumerate(colors):
+        y = 3.3 - 1.2 * patch
+        axes.text(6.7, y + 0.5, f"{patch}", color=color, weight="bold", ha="right", va="center")
+        for feature in range(3):
+            _cell(axes, 14 + feature, y, color, "", fill=True)
+        _arrow(axes, (11.2, y + 0.5), (13.8, y + 0.5))
+    _arrow(axes, (4.2, 2), (6.1, 2))
+    axes.text(5.1, 2.4, "cut", **MIDDLE)
+    axes.text(12.5, 4.6, "× W + b", **MIDDLE)
+    for x, words in ((2, "image"), (9, "flattened patches"), (15.5, "vectors")):
+        axes.text(x, 5.2, words, weight="bold", **MIDDLE)
+    axes.set(xlim=(-0.2, 17.2), ylim=(-0.6, 5.6))
+    axes.set_axis_off()
+    show(
+        figure,
+        alt="An image of 4 by 4 pixels, numbered 0 to 15 in reading order, is cut into four patches of 2 by "
+        "2 pixels. Flattened, patch 0 is 0 1 4 5, patch 1 is 2 3 6 7, patch 2 is 8 9 12 13, and patch 3 is "
+        "10 11 14 15. Each is multiplied by the same matrix W, plus b, and becomes a vector of 3 numbers.",
+    )
+
+
+@style_context()
+def diagram_vit() -> None:
+    """Show a vision Transformer: patches, class token, positions, encoder blocks, head."""
+    figure, axes = plt.subplots(figsize=(6.4, 3.7))
+    names = ["class", "patch 0", "patch 1", "…", "patch 15"]
+    for x, name in enumerate(names):
+        color = CLASS if x == 0 else PATCHES
+        if name == "…":
+            axes.text(1.6 * x, 0.9, "…", size=14, **MIDDLE)
+            continue
+        if x:
+            axes.text(1.6 * x, -0.75, name, **MIDDLE)
+            _arrow(axes, (1.6 * x, -0.5), (1.6 * x, 0))
+        axes.add_patch(
+            Rectangle(
+                (1.6 * x - 0.4, 0), 0.8, 0.55, facecolor=color, edgecolor="0.2", hatch="" if x else "//"
+            )
+        )
+        axes.text(
+            1.6 * x, 1.1, f"+ p{'₀₁₂ ₁₆'[x] if x < 4 else '₁₆'}", color=POSITIONS, weight="bold", **MIDDLE
+        )
+        _arrow(axes, (1.6 * x, 1.4), (1.6 * x, 1.9))
+        _arrow(axes, (1.6 * x, 3.1), (1.6 * x, 3.55))
+        axes.add_patch(
+            Rectangle((1.6 * x - 0.4, 3.55), 0.8, 0.55, facecolor="0.85" if x else color, edgecolor="0.2",
+                      hatch="" if x else "//")
+        )  # fmt: skip
+    axes.text(0, -0.75, "class token", color=CLASS, **MIDDLE)
+    axes.add_patch(Rectangle((-0.7, 1.9), 7.8, 1.2, facecolor="white", edgecolor=BLOCKS, linewidth=2))
+    axes.text(3.2, 2.5, "encoder blocks, LayerNorm", **MIDDLE)
+    axes.text(7.4, 1.1, "positions", color=POSITIONS, va="center")
+    axes.text(7.4, 0.25, "vectors of\nwidth d_model", va="center")
+    axes.text(7.4, 3.8, "not read", color="0.4", va="center")
+    _arrow(axes, (0, 4.1), (0, 4.6))
+    axes.text(0, 4.95, "linear layer", **MIDDLE)
+    axes.annotate("logits of the classes", (1.2, 4.95), (2.0, 4.95), va="center",
+                  arrowprops={"arrowstyle": "<-", "linewidth": 1.5, "color": "0.3"})  # fmt: skip
+    axes.set(xlim=(-1.3, 9.9), ylim=(-1.1, 5.4))
+    axes.set_axis_off()
+    show(
+        figure,
+        alt="Diagram of a vision Transformer, from bottom to top. Each of 16 patches becomes a vector. A "
+        "class token comes before them. To each of the 17 vectors its position vector is added. They go "
+        "through the encoder blocks and a LayerNorm. Of the 17 results only that of the class token is "
+        "read: a linear layer turns it into the logits of the classes.",
+    )
+
+
+@style_context()
+def plot_image_rows(rows: Mapping[str, Images], alt: str) -> None:
+    """Show rows of images. rows: by the label on the left; all of the same number of images."""
+    across = len(next(iter(rows.values())))
+    figure, panels = plt.subplots(len(rows), across, figsize=(6.2, 6.2 / across * len(rows)), squeeze=False)
+    for row, (title, images) in zip(panels, rows.items(), strict=True):
+        for axes, image in zip(row, images, strict=True):
+            draw_image(axes, image)
+        row[0].set_ylabel(title)
+    show(figure, alt=alt)
+
+
+@style_context()
+def plot_training(losses: Sequence[float], evaluations: Sequence[Mapping[str, float | int]]) -> None:
+    """Show the training loss of each step, and below it the validation accuracy."""
+    figure, (above, below) = plt.subplots(2, 1, figsize=(5.6, 4.0), sharex=True)
+    above.plot(range(1, len(losses) + 1), losses, linewidth=1)
+    above.set(ylabel="training loss", ylim=(0, 2.5))
+    steps = [score["step"] for score in evaluations]
+    below.plot(steps, [score["accuracy"] for score in evaluations], "o-", color=POSITIONS)
+    below.set(xlabel="step", ylabel="validation accuracy", ylim=(0, 1.03))
+    show(
+        figure,
+        alt="Above, the training loss over the steps falls from 2.3 to below 0.3. Below, the validation "
+        "accuracy rises to more than 8 in 10.",
+    )
+
+
+@style_context()
+def plot_confusion(table: Int[Tensor, "classes classes"], classes: Sequence[str]) -> None:
+    """Show a confusion matrix: counts, and a shade for the fraction of the row."""
+    figure, axes = plt.subplots(figsize=(5, 4.6))
+    fractions = table / table.sum(dim=1, keepdim=True).clamp(min=1)
+    axes.imshow(fractions.numpy(), cmap="Blues", vmin=0, vmax=1)
+    for (row, column), count in np.ndenumerate(table.numpy()):
+        color = "white" if fractions[row, column] > 0.6 else "black" if count else "0.75"
+        axes.text(column, row, str(count), color=color, **MIDDLE)
+    axes.set_xticks(range(len(classes)), classes)
+    axes.set_yticks(range(len(classes)), classes)
+    axes.set(xlabel="predicted class", ylabel="true class")
+    axes.grid(visible=False)
+    show(
+        figure,
+        alt=f"Confusion matrix, {len(classes)} by {len(classes)}: a row per true class, a column per "
+        "predicted class, counts in the cells. Nearly all images lie on the diagonal.",
+    )
+
+
+@style_context()
+def plot_errors(images: Images, titles: Sequence[str], panels: int = 5) -> None:
+    """Show at most `panels` misclassified images, each with its title."""
+    figure, row = plt.subplots(1, panels, figsize=(6.2, 1.9))
+    for axes in row:
+        axes.set_axis_off()
+    for axes, image, title in zip(row, images, titles, strict=False):
+        axes.set_axis_on()
+        draw_image(axes, image)
+        axes.set_title(title, fontsize=9)
+    show(
+        figure,
+        alt="The misclassified test images with the lowest confidence, each with its true class, its "
+        "predicted class and the confidence.",
+    )
+
+
+@style_context()
+def plot_ways(scores: Mapping[str, Sequence[float]], chance: float) -> None:
+    """Show the accuracy of several ways to train, one row per way and one marker per seed."""
+    figure, axes = plt.subplots(figsize=(6.2, 0.42 * len(scores) + 1.0))
+    for y, (values, marker) in enumerate(zip(scores.values(), MARKERS, strict=False)):
+        axes.plot(values, [y] * len(values), marker, color=PALETTE[y], markersize=8, alpha=0.75)
+    axes.axvline(chance, color="0.5", linestyle=":", linewidth=1.5)
+    axes.text(chance + 0.01, len(scores) - 0.6, "chance", va="center", color="0.35")
+    axes.set_yticks(range(len(scores)), scores)
+    axes.set(xlabel="accuracy on held-out images, one marker per seed", xlim=(0, 1.02))
+    axes.set_ylim(len(scores) - 0.4, -0.6)
+    show(
+        figure,
+        alt=f"Accuracy of {len(scores)} ways to train, one row each, one marker per seed: "
+        f"{', '.join(scores)}. A dotted line marks chance.",
+    )
+
+
+def draw_image(axes: Axes, image: UInt8[Tensor, "channels height width"]) -> None:
+    """Draw a small gray or color image, without ticks."""
+    picture = image.float().permute(1, 2, 0) / 255
+    axes.imshow(picture.expand(-1, -1, 3).numpy(), vmin=0, vmax=1)
+    axes.set(xticks=[], yticks=[])
+    axes.spines[:].set_visible(False)
+    axes.grid(visible=False)
+
+
+def _cell(axes: Axes, x: float | int, y: float | int, color: str, text: str, fill: bool = False) -> None:
+    """A square of side 1 with a text in it; (x, y) is its lower left corner."""
+    axes.add_patch(
+        Rectangle((x + 0.04, y + 0.04), 0.92, 0.92, facecolor=color if fill else "white", edgecolor=color,
+                  linewidth=2, alpha=0.75 if fill else 1)
+    )  # fmt: skip
+    axes.text(x + 0.5, y + 0.5, text, **MIDDLE)
+
+
+def _arrow(axes: Axes, start: Point, end: Point) -> None:
+    axes.annotate("", end, start, arrowprops={"arrowstyle": "->", "linewidth": 1.5, "color": "0.3"})

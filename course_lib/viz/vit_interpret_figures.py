@@ -1,0 +1,203 @@
+"""Figures of chapter 8b: class-token attention, rollout, occlusion, positions, and another image size."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from torch import Tensor
+
+from course_lib.viz.figures import show
+from course_lib.viz.style import PALETTE, style_context
+
+MIDDLE = {"ha": "center", "va": "center"}
+STYLES = ("o-", "s--", "^:", "D-.")
+
+
+@style_context()
+def diagram_class_row() -> None:
+    """Show how the row of the class token in an attention matrix becomes a map over the image."""
+    weights = np.array([0.1, 0.4, 0.1, 0.1, 0.3])
+    names = ["class", "0", "1", "2", "3"]
+    figure, (matrix, grid) = plt.subplots(1, 2, figsize=(6.2, 2.9), width_ratios=(1.6, 1))
+    cells = np.full((5, 5), np.nan)
+    cells[0] = weights
+    matrix.imshow(cells, cmap="Blues", vmin=0, vmax=0.6)
+    for x, weight in enumerate(weights):
+        matrix.text(x, 0, f"{weight:.1f}", **MIDDLE)
+    for place in np.arange(0.5, 4):
+        matrix.axhline(place, color="0.8", linewidth=1)
+        matrix.axvline(place, color="0.8", linewidth=1)
+    matrix.plot([0.5, 4.5, 4.5, 0.5, 0.5], [-0.48, -0.48, 0.5, 0.5, -0.48], color=PALETTE[1], linewidth=3)
+    matrix.set_xticks(range(5), names)
+    matrix.set_yticks(range(5), names)
+    matrix.set(xlabel="keys", ylabel="queries", title="one head")
+    image = weights[1:].reshape(2, 2)
+    grid.imshow(image, cmap="Blues", vmin=0, vmax=0.6)
+    for (row, column), weight in np.ndenumerate(image):
+        grid.text(column, row, f"patch {2 * row + column}\n{weight:.1f}", **MIDDLE)
+    grid.set(xticks=[], yticks=[], title="the map")
+    for spine in grid.spines.values():
+        spine.set(visible=True, color=PALETTE[1], linewidth=3)
+    for axes in (matrix, grid):
+        axes.grid(visible=False)
+    show(
+        figure,
+        alt="Left, the attention matrix of five tokens: the class token and four patches. In its first "
+        "row, the class token gives 0.1 to itself and 0.4, 0.1, 0.1, 0.3 to the patches. Right, these "
+        "four weights as a map of two by two patches.",
+    )
+
+
+@style_context()
+def diagram_rollout() -> None:
+    """Show two tokens over two layers, and the weights of all paths from the input to the output."""
+    figure, axes = plt.subplots(figsize=(6.0, 2.7))
+    for token in (0, 1):
+        for depth, name in enumerate(("input", "after layer 1", "after layer 2")):
+            _framed(axes, 3 * depth, -token, f"token {token}", PALETTE[token])
+            if token == 0:
+                axes.text(3 * depth, 0.55, name, **MIDDLE)
+    for depth in (0, 1):
+        left, right = 3 * depth + 0.55, 3 * depth + 2.45
+        for start, end, weight, y in ((0, 0, "½", 0.14), (-1, 0, "½", -0.34), (-1, -1, "1", -0.86)):
+            axes.annotate("", (right, end), (left, start), arrowprops={"arrowstyle": "->", "color": "0.4"})
+            axes.text((left + right) / 2 - 0.25 * (start != end), y, weight, **MIDDLE)
+    axes.set(xlim=(-0.8, 6.8), ylim=(-1.4, 0.8))
+    axes.set_axis_off()
+    show(
+        figure,
+        alt="Two tokens over two layers, from left to right. In each layer token 0 takes one half from "
+        "itself and one half from token 1, and token 1 takes all from itself. One path of weight one quarter "
+        "leads from token 0 of the input to token 0 at the end. Two paths of weight one quarter and one half "
+        "lead there from token 1.",
+    )
+
+
+@style_context()
+def plot_looks(
+    images: Float[Tensor, "images height width"],
+    maps: Mapping[str, Float[Tensor, "images rows columns"]],
+) -> None:
+    """Show images, one per row, and beside each its maps, darker for more weight. maps: by title."""
+    figure, panels = plt.subplots(
+        len(images), 1 + len(maps), figsize=(1.3 * (1 + len(maps)), 1.25 * len(images) + 0.3), squeeze=False
+    )
+    for i, row in enumerate(panels):
+        row[0].imshow(images[i], cmap="gray")
+        for axes, weights in zip(row[1:], maps.values(), strict=True):
+            axes.imshow(weights[i], cmap="Blues", vmin=0, vmax=float(weights[i].max()))
+        for axes in row:
+            axes.set(xticks=[], yticks=[])
+            axes.grid(visible=False)
+    for axes, title in zip(panels[0], ("image", *maps), strict=True):
+        axes.set_title(title)
+    show(
+        figure,
+        alt=f"{len(images)} images, and beside each, maps over its patches for {', '.join(maps)}. Darker "
+        "patches have more weight.",
+    )
+
+
+@style_context()
+def plot_images(images: Mapping[str, Float[Tensor, "height width"]]) -> None:
+    """Show images side by side. images: by title."""
+    figure, panels = plt.subplots(1, len(images), figsize=(1.55 * len(images), 1.9), squeeze=False)
+    for axes, (title, image) in zip(panels[0], images.items(), strict=True):
+        axes.imshow(image, cmap="gray", vmin=-1, vmax=1)
+        axes.set(xticks=[], yticks=[], title=title)
+        axes.grid(visible=False)
+    show(figure, alt=f"One digit {len(images)} times: {', '.join(images)}.")
+
+
+@style_context()
+def plot_occlusion(runs: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], start: float) -> None:
+    """Show accuracy over the number of patches painted or removed: a line is the mean, a band all runs.
+
+    runs: for each panel, by its title, the accuracies of each run at 1, 2, … patches, by the order of the
+    patches. start: mean accuracy with none.
+    """
+    figure, panels = plt.subplots(1, len(runs), figsize=(6.4, 3.5), sharey=True, squeeze=False)
+    for axes, (title, orders) in zip(panels[0], runs.items(), strict=True):
+        for (name, several), style, color in zip(orders.items(), STYLES, PALETTE, strict=False):
+            values = np.asarray(several)
+            x = np.arange(values.shape[1] + 1)
+            mean = np.concatenate([[start], values.mean(axis=0)])
+            axes.plot(x, mean, style, color=color, label=name)
+            axes.fill_between(x[1:], values.min(axis=0), values.max(axis=0), color=color, alpha=0.2)
+        axes.set(title=title, xlabel="patches per image", ylim=(0, 1.05), xticks=x)
+    panels[0][0].set_ylabel("accuracy")
+    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    names = ", ".join(next(iter(runs.values())))
+    show(
+        figure,
+        alt=f"Accuracy over the number of patches, for {' and '.join(runs)}, with one curve for each choice "
+        f"of patches: {names}. The curve of the patches looked at most falls steeply, and that of the "
+        "patches looked at least stays high.",
+    )
+
+
+@style_context()
+def plot_similarities(similar: Mapping[str, Float[Tensor, "rows columns rows columns"]]) -> None:
+    """Show the cosine similarity of the position of each place to those of all others. similar: by title."""
+    figure = plt.figure(figsize=(6.4, 3.4))
+    parts = figure.subfigures(1, len(similar), width_ratios=[1.0] * (len(similar) - 1) + [1.3])
+    panels: list[Axes] = []
+    for part, (title, maps) in zip(np.atleast_1d(parts), similar.items(), strict=True):
+        rows, columns = maps.shape[:2]
+        part.suptitle(title)
+        for axes, one in zip(part.subplots(rows, columns).flat, maps.flatten(0, 1), strict=True):
+            drawn = axes.imshow(one, cmap="RdBu_r", vmin=-1, vmax=1)
+            axes.set(xticks=[], yticks=[])
+            axes.grid(visible=False)
+            panels.append(axes)
+        last = part
+    last.colorbar(drawn, ax=panels[-rows * columns :], label="cosine similarity", shrink=0.8)
+    show(
+        figure,
+        alt=f"For {' and '.join(similar)}: one small map for each place, arranged like the places in the "
+        "image. Red means similar, white unrelated, blue opposite. Each place is most similar to itself.",
+    )
+
+
+@style_context()
+def plot_distances(reach: Float[Tensor, "layers heads"], even: float) -> None:
+    """Show how far away each head attends on average, against a head that attends evenly."""
+    figure, axes = plt.subplots(figsize=(5.4, 3.0))
+    layers = range(1, len(reach) + 1)
+    for head, (marker, color) in enumerate(zip("os^D", PALETTE, strict=False)):
+        axes.plot(
+            [i + 0.08 * (head - 1.5) for i in layers],
+            reach[:, head],
+            marker,
+            color=color,
+            label=f"head {head + 1}",
+        )
+    axes.axhline(even, color="0.4", linestyle="--", linewidth=1.2, label="evenly")
+    axes.set(xticks=layers, xlabel="layer", ylabel="mean distance, pixels", ylim=(0, 1.3 * even))
+    axes.legend(ncols=3, loc="lower center")
+    show(
+        figure,
+        alt="The mean distance at which each head attends, by layer. All of them lie near a dashed line, the "
+        "distance of a head that attends evenly.",
+    )
+
+
+@style_context()
+def plot_causes(accuracies: Mapping[str, Sequence[float]]) -> None:
+    """Show accuracies as bars, with one dot per seed. accuracies: of all seeds, by condition."""
+    figure, axes = plt.subplots(figsize=(6.2, 0.45 * len(accuracies) + 1.0))
+    for y, several in enumerate(accuracies.values()):
+        axes.barh(y, np.mean(several), color=PALETTE[0], alpha=0.45)
+        axes.plot(several, [y] * len(several), "o", color="0.2", markersize=5)
+    axes.set_yticks(range(len(accuracies)), list(accuracies))
+    axes.invert_yaxis()
+    axes.set(xlabel="accuracy (dots: seeds)", xlim=(0, 1.03))
+    axes.grid(visible=False, axis="y")
+    show(figure, alt=f"Bars of the accuracy, with one dot per seed, for {', '.join(accuracies)}.")
+
+
+def _framed(axes: Axes, x: float | int, y: float | int, text: str, color: str) -> None:
+    style = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": color, "linewidth": 2}
+    axes.text(x, y, text, bbox=style, **MIDDLE)

@@ -1,0 +1,203 @@
+"""Figures of chapter 8c: shifted patches, learning curves, mixed images, convolutional tokens."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from jaxtyping import Float, Int, UInt8
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from torch import Tensor
+
+from course_lib.viz.figures import show
+from course_lib.viz.style import PALETTE, style_context
+
+FIRST, SECOND, THIRD = PALETTE[0], PALETTE[1], PALETTE[2]
+MARKERS = "osD^v"
+
+
+@style_context()
+def plot_shifted_patches(
+    before: UInt8[Tensor, "channels height width"], after: UInt8[Tensor, "channels height width"], patch: int
+) -> None:
+    """Show an image and a changed one, cut into patches, with a cross in each patch that is different."""
+    figure, panels = plt.subplots(1, 2, figsize=(5.4, 3.0))
+    side, different = before.shape[-1], 0
+    for axes, image, title in zip(panels, (before, after), ("before", "after"), strict=True):
+        _draw(axes, image, title)
+        for edge in range(0, side + 1, patch):
+            axes.axhline(edge - 0.5, color=SECOND, linewidth=1)
+            axes.axvline(edge - 0.5, color=SECOND, linewidth=1)
+    for y in range(0, side, patch):
+        for x in range(0, side, patch):
+            place = (..., slice(y, y + patch), slice(x, x + patch))
+            if not before[place].equal(after[place]):
+                different += 1
+                panels[1].plot(x + patch / 2 - 0.5, y + patch / 2 - 0.5, "x", color=SECOND, markersize=9)
+    count = (side // patch) ** 2
+    show(
+        figure,
+        alt=f"An image before and after a change, both cut into {count} patches. A cross marks each patch "
+        f"whose pixels are different: {different} of {count}.",
+    )
+
+
+@style_context()
+def plot_by_images(accuracies: Mapping[int, Sequence[float | int]]) -> None:
+    """Show test accuracy over the number of training images: one point per seed, a line through the means."""
+    figure, axes = plt.subplots(figsize=(5.6, 3.2))
+    counts = list(accuracies)
+    for count, runs in accuracies.items():
+        axes.semilogx([count] * len(runs), runs, "o", color=FIRST, alpha=0.6)
+    axes.semilogx(counts, [np.mean(runs) for runs in accuracies.values()], "-", color=FIRST, label="test")
+    axes.axhline(1, color=SECOND, linestyle="--", label="training images")
+    axes.set(xlabel="training images", ylabel="accuracy", ylim=(0, 1.05))
+    axes.set_xticks(counts, [f"{count:,}" for count in counts])
+    axes.minorticks_off()
+    axes.legend(loc="lower right")
+    seeds = len(next(iter(accuracies.values())))
+    show(
+        figure,
+        alt=f"Test accuracy over the number of training images, {counts[0]} to {counts[-1]:,}, with {seeds} "
+        f"points at each, one per seed. The line through the means rises. Above it, a dashed line at 1: the "
+        "accuracy on the training images.",
+    )
+
+
+@style_context()
+def plot_conditions(results: Mapping[str, Mapping[str, Sequence[float | int]]]) -> None:
+    """Show accuracies of several ways of training: one panel for each test, one point per seed.
+
+    results: by title of the panel and by way of training.
+    """
+    figure, panels = plt.subplots(1, len(results), figsize=(6.4, 2.8), sharey=True, squeeze=False)
+    names = list(next(iter(results.values())))
+    for axes, (title, runs) in zip(panels[0], results.items(), strict=True):
+        for y, name in enumerate(names):
+            marker, color = MARKERS[y % len(MARKERS)], PALETTE[y]
+            axes.plot(runs[name], [y] * len(runs[name]), marker, color=color, alpha=0.7)
+            axes.plot([np.mean(runs[name])] * 2, [y - 0.3, y + 0.3], color=color)
+        axes.set(title=title, xlabel="accuracy", xlim=(0, 1), ylim=(len(names) - 0.4, -0.6))
+        axes.set_yticks(range(len(names)), names)
+    show(
+        figure,
+        alt=f"{len(results)} panels of accuracy: {'; '.join(results)}. In each, a row of points for "
+        f"{', '.join(names)}: one point per seed, and a line at the mean.",
+    )
+
+
+@style_context()
+def plot_checkpoint_losses(
+    steps: Sequence[int], training: Sequence[float | int], validation: Sequence[float | int], kept: int
+) -> None:
+    """Show training and validation loss at each checkpoint, and which one is kept."""
+    figure, axes = plt.subplots(figsize=(5.6, 3.2))
+    axes.plot(steps, training, "s--", color=SECOND, label="training images")
+    axes.plot(steps, validation, "o-", color=FIRST, label="validation images")
+    axes.axvline(kept, color="0.4", linestyle=":", label="checkpoint kept")
+    axes.set(xlabel="step", ylabel="loss", ylim=(0, None))
+    axes.legend(loc="best")
+    show(
+        figure,
+        alt=f"Loss at {len(steps)} checkpoints. On the training images it falls toward 0. On the validation "
+        "images it stays far above. A vertical line marks the checkpoint that is kept.",
+    )
+
+
+@style_context()
+def plot_mixtures(
+    rows: Mapping[str, tuple[UInt8[Tensor, "images channels height width"], Float[Tensor, "images classes"]]],
+) -> None:
+    """Show rows of images, each with the classes that its label mixes."""
+    count = len(next(iter(rows.values()))[0])
+    figure, panels = plt.subplots(
+        len(rows), count, figsize=(6.4, 1.45 * len(rows)), squeeze=False, layout="tight"
+    )
+    for line, (name, (pixels, labels)) in zip(panels, rows.items(), strict=True):
+        for axes, image, label in zip(line, pixels, labels, strict=True):
+            parts = [f"{100 * label[i]:.0f}% {i}" for i in label.nonzero().flatten().tolist()]
+            _draw(axes, image, " + ".join(parts))
+            axes.title.set_fontsize(9)
+        line[0].set_ylabel(name)
+    show(
+        figure,
+        alt=f"{len(rows)} rows of {count} images, each with its label above: {', '.join(rows)}. Where two "
+        "images are mixed, the label gives a percentage to each of the two classes.",
+    )
+
+
+@style_context()
+def plot_confusion_percent(percent: Float[Tensor, "classes classes"], classes: Sequence[str]) -> None:
+    """Show a confusion matrix whose rows sum to 100."""
+    figure, axes = plt.subplots(figsize=(6.2, 5.2))
+    axes.imshow(percent.numpy(), cmap="Blues", vmin=0, vmax=100)
+    for i, row in enumerate(percent.tolist()):
+        for j, value in enumerate(row):
+            color = "white" if value > 55 else "black"
+            axes.text(j, i, f"{value:.0f}", ha="center", va="center", color=color)
+    axes.set(xlabel="predicted class", ylabel="true class")
+    axes.set_xticks(range(len(classes)), classes, rotation=90)
+    axes.set_yticks(range(len(classes)), classes)
+    axes.grid(visible=False)
+    off = percent.clone().fill_diagonal_(0)
+    true, taken = divmod(int(off.argmax()), len(classes))
+    show(
+        figure,
+        alt=f"Confusion matrix in percent, {len(classes)} true classes by {len(classes)} predicted; dark "
+        f"on the diagonal. The largest number beside it: {percent[true, taken]:.0f} percent of the class "
+        f"{classes[true]} are predicted as {classes[taken]}.",
+    )
+
+
+@style_context()
+def plot_class_accuracies(runs: Mapping[str, Int[Tensor, "classes classes"]], classes: Sequence[str]) -> None:
+    """Show the accuracy of each class in several runs, from their confusion matrices."""
+    figure, axes = plt.subplots(figsize=(6.0, 3.4))
+    for i, (name, counts) in enumerate(runs.items()):
+        percent = 100 * counts.diag() / counts.sum(dim=1)
+        axes.plot(percent.tolist(), range(len(classes)), MARKERS[i], color=PALETTE[i], label=name)
+    axes.set(xlabel="accuracy, percent", ylim=(len(classes) - 0.5, -0.5), xlim=(0, 100))
+    axes.set_yticks(range(len(classes)), classes)
+    axes.legend(loc="lower left")
+    show(
+        figure,
+        alt=f"Accuracy of each of {len(classes)} classes in {len(runs)} runs: {' and '.join(runs)}.",
+    )
+
+
+@style_context()
+def diagram_convolutional_tokens(pixels: int = 16, patch: int = 4) -> None:
+    """Show which pixels of one line each token reads: patches, and two convolutions of stride 2."""
+    figure, axes = plt.subplots(figsize=(6.4, 2.7))
+    reach = patch - 1  # of 3-wide convolutions of stride 2, to each side of a token's first pixel
+    rows: tuple[tuple[str, float, Any], ...] = (
+        ("patches", 1.0, lambda first: (first, first + patch - 1)),
+        ("convolutions", -0.9, lambda first: (max(first - reach, 0), min(first + reach, pixels - 1))),
+    )
+    for x in range(pixels):
+        axes.add_patch(Rectangle((x, 2.2), 1, 0.6, facecolor="0.92", edgecolor="0.5"))
+    axes.text(-0.4, 2.5, "pixels", ha="right", va="center")
+    for name, y, reads in rows:
+        axes.text(-0.4, y, name, ha="right", va="center")
+        for token in range(pixels // patch):
+            low, high = reads(token * patch)
+            height = y + 0.45 - 0.3 * (token % 4)
+            color = (FIRST, SECOND)[token % 2]
+            axes.plot([low + 0.1, high + 0.9], [height] * 2, color=color, linewidth=5, solid_capstyle="butt")
+            where = (low + high + 1) / 2
+            axes.text(where, height + 0.07, f"{token + 1}", ha="center", va="bottom")
+    axes.set(xlim=(-3.6, pixels + 0.2), ylim=(-1.6, 3))
+    axes.set_axis_off()
+    show(
+        figure,
+        alt=f"{pixels} pixels of one line, and those that each of {pixels // patch} tokens reads. Patches: "
+        f"{patch} pixels each, without overlap. Two convolutions of width 3 and stride 2: up to "
+        f"{2 * reach + 1} pixels each, and neighboring tokens share some.",
+    )
+
+
+def _draw(axes: Axes, image: UInt8[Tensor, "channels height width"], title: str) -> None:
+    axes.imshow(image[0].numpy(), cmap="gray", vmin=0, vmax=255)
+    axes.set(xticks=[], yticks=[], title=title)
+    axes.grid(visible=False)

@@ -1,0 +1,29 @@
+"""Weights of the small models behind the widgets, stored so that no widget trains a model when it opens."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from course_lib.utils.files import atomic_path
+
+FOLDER = Path(__file__).parent / "models"
+Model = TypeVar("Model", bound=nn.Module)
+
+
+def load(make: Callable[[], Model], name: str) -> Model:
+    """The model that `make` builds, with the stored weights, in evaluation mode and without gradients."""
+    with torch.random.fork_rng(devices=[]):  # the random initial weights are replaced
+        model = make()
+    model.load_state_dict(load_file(FOLDER / f"{name}.safetensors"))
+    return model.eval().requires_grad_(False)
+
+
+def save(model: nn.Module, name: str) -> None:
+    """Store the weights, replacing a stored file as a whole."""
+    FOLDER.mkdir(exist_ok=True)
+    with atomic_path(FOLDER / f"{name}.safetensors") as part:
+        save_file({key: value.contiguous() for key, value in model.state_dict().items()}, part)

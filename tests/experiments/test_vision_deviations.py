@@ -1,0 +1,101 @@
+"""The lecture's vision Transformer on digits: images, models, how runs are stored, and the stored ones."""
+
+import json
+import sys
+
+import pytest
+import torch
+
+from course_lib.experiments import vision_deviations as stored_runs
+from course_lib.experiments.digits_vit import digits
+from course_lib.layers.patches import unfold_patches
+from course_lib.lectures.dlstudio.vision import scrambled_patches
+
+
+@pytest.fixture
+def split():
+    return digits().train[:20]
+
+
+@pytest.mark.parametrize("name", stored_runs.IMAGES)
+def test_images_get_three_channels_and_keep_their_labels(name, split):
+    changed = stored_runs.IMAGES[name](split, 3)
+    assert changed.pixels.shape == (20, 3, 8, 8) and changed.pixels.dtype == torch.uint8
+    assert torch.equal(changed.labels, split.labels)
+    assert torch.equal(changed.pixels, stored_runs.IMAGES[name](split, 3).pixels)
+    assert name == "plain" or not torch.equal(changed.pixels, stored_runs.IMAGES[name](split, 4).pixels)
+
+
+def test_one_channel_of_a_colored_digit_shows_it_and_one_of_a_plate_does_not(split):
+    def correlations(change):
+        images, ink = change(split, 0).pixels.float().flatten(2), split.pixels.float().flatten(1)
+        return torch.stack(
+            [torch.stack([red, gray]).corrcoef()[0, 1] for red, gray in zip(images[:, 0], ink, strict=True)]
+        )
+
+    assert correlations(stored_runs.colored).abs().min() > 0.99
+    assert correlations(stored_runs.plates).abs().mean() < 0.7
+
+
+def test_in_plates_red_and_green_together_tell_the_digit(split):
+    red, green, _ = stored_runs.plates(split).pixels.float().unbind(1)
+    hue = 0.6 * split.pixels[:, 0].float() - 0.3 * 255
+    assert (red - green - hue).abs().max() <= 1.01
+
+
+def test_the_two_models_differ_in_their_patches_alone():
+    torch.manual_seed(0)
+    right = stored_runs.vit()
+    scrambled = stored_runs.scrambled_vit()
+    for name in ("blocks", "norm", "head", "positions"):
+        shapes = [[p.shape for p in getattr(m, name).parameters()] for m in (right, scrambled)]
+        assert shapes[0] == shapes[1]
+    weight = right.patches.convolution.weight.flatten(1)
+    scrambled.patches.embed.weight.data, scrambled.patches.embed.bias.data = (
+        weight,
+        right.patches.convolution.bias,
+    )
+    images = torch.randn(2, 3, 8, 8)
+    expected = torch.nn.functional.linear(
+        scrambled_patches(images, 2), weight, right.patches.convolution.bias
+    )
+    assert torch.allclose(scrambled.patches(images), expected, atol=1e-6)
+    assert unfold_patches(images, 2).shape == scrambled_patches(images, 2).shape
+
+
+def test_a_frozen_model_trains_its_blocks_and_its_head():
+    frozen = stored_runs.MODELS["frozen embedding"]()
+    still = {name.split(".")[0] for name, p in frozen.named_parameters() if not p.requires_grad}
+    assert still == {"class_token", "patches", "positions"}
+
+
+@pytest.fixture
+def elsewhere(monkeypatch, tmp_path):
+    monkeypatch.setattr(stored_runs, "STORED", tmp_path / "runs.json")
+    monkeypatch.setattr(stored_runs, "STEPS", 2)
+    monkeypatch.setattr(stored_runs, "SEEDS", (0,))
+    stored_runs.stored.cache_clear()
+    yield
+    stored_runs.stored.cache_clear()
+
+
+def test_missing_runs_are_made_and_stored_once(elsewhere, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["vision_deviations", "frozen", "whole"])
+    stored_runs.main()
+    runs = stored_runs.stored()
+    assert {part: len(some) for part, some in runs.items()} == {"frozen": 2, "whole": 2}
+    assert all(
+        0 <= score <= 1 for some in runs.values() for run in some for score in (run.train, run.held_out)
+    )
+    capsys.readouterr()
+    stored_runs.main()
+    assert capsys.readouterr().out == ""
+
+
+def test_stored_runs_are_whole():
+    runs = stored_runs.stored()
+    assert {part: [run.recipe for run in some] for part, some in runs.items()} == {
+        part: list(stored_runs.recipes(part)) for part in stored_runs.PARTS
+    }
+    content = json.loads(stored_runs.STORED.read_text(encoding="utf-8"))
+    assert content["command"] == f"python -m {stored_runs.__name__}" and content["machine"]["torch"]
