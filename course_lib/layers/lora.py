@@ -1,5 +1,6 @@
-"""LoRA: train a low-rank update of a frozen linear layer."""
+"""LoRA: train a low-rank update of a frozen linear layer, and merge it into the weights."""
 
+import copy
 import math
 
 import torch
@@ -52,9 +53,21 @@ def add_lora(
 
 
 @torch.no_grad()
-def merge_lora(layer: LoRALinear) -> nn.Linear:
-    """A plain linear layer that computes the same: W + (α / r) · B A."""
-    merged = nn.utils.skip_init(nn.Linear, layer.linear.in_features, layer.linear.out_features)
-    merged.load_state_dict(layer.linear.state_dict())
-    merged.weight += layer.scale * layer.b @ layer.a
-    return merged
+def merge_lora(module: nn.Module) -> nn.Module:
+    """Add each update to its weights, W + (α / r) · B A, in a copy without a LoRA layer.
+
+    module: a `LoRALinear`, which becomes a plain linear layer, or a model with such layers.
+    """
+    if isinstance(module, LoRALinear):
+        linear = module.linear
+        bias = linear.bias is not None
+        merged = nn.utils.skip_init(nn.Linear, linear.in_features, linear.out_features, bias=bias)
+        merged.load_state_dict(linear.state_dict())
+        merged.weight += module.scale * module.b @ module.a
+        return merged
+    model = copy.deepcopy(module)
+    for parent in list(model.modules()):
+        for name, child in list(parent.named_children()):
+            if isinstance(child, LoRALinear):
+                setattr(parent, name, merge_lora(child))
+    return model

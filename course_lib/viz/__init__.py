@@ -3,6 +3,7 @@
 from course_lib.utils.lazy import lazy_exports
 
 _EXPORTS = {
+    "adapting_figures": ["diagram_answer_labels", "diagram_dpo", "plot_accuracies"],
     "attention_diagrams": ["diagram_heads", "diagram_qkv", "diagram_split_heads"],
     "block_diagrams": [
         "diagram_block",

@@ -1,0 +1,134 @@
+"""DPO: the loss against the paper's formulas, log-probabilities counted token by token, the batches."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib.models.gpt import GPT, GPTConfig
+from course_lib.tasks.preferences import DPOLoss, Preference, PreferenceBatches, dpo_loss, sequence_log_prob
+from course_lib.tasks.prefix_lm import NOT_COUNTED
+from course_lib.text.tokenizers import BOS, EOS, PAD, WordTokenizer
+from course_lib.training.config import TrainConfig
+from course_lib.training.trainer import train
+
+PREFERENCES = [
+    Preference("sort b a", "a b", "sure : a b"),
+    Preference("copy b", "b", "sure : b"),
+    Preference("copy a b", "a b", "sure : a b"),
+]
+
+
+@pytest.fixture
+def tokenizer() -> WordTokenizer:
+    return WordTokenizer.train(["sort copy sure : a b"])
+
+
+@pytest.fixture
+def model(tokenizer: WordTokenizer) -> GPT:
+    torch.manual_seed(0)
+    model = GPT(GPTConfig(vocab=len(tokenizer), d_model=16, heads=2, layers=1, max_tokens=16)).eval()
+    with torch.no_grad():
+        for p in model.parameters():  # large weights: an untrained model would find every token as likely
+            p.mul_(5)
+    return model
+
+
+def test_the_loss_by_hand() -> None:
+    scores = (torch.tensor([x]) for x in (-1.0, -3.0, -2.0, -2.5))
+    # margin (−1 + 2) − (−3 + 2.5) = 1.5; σ(0.75) = 0.679
+    assert dpo_loss(*scores, beta=0.5).item() == pytest.approx(-math.log(1 / (1 + math.exp(-0.75))), abs=1e-6)
+
+
+def test_the_loss_is_a_cross_entropy_of_bradley_and_terry() -> None:
+    """With rewards β log(π / π_ref), P(chosen is preferred) = e^r_w / (e^r_w + e^r_l): equations 1 and 5."""
+    rng = np.random.default_rng(0)
+    chosen, rejected, ref_chosen, ref_rejected = -10 * rng.random((4, 20))
+    reward, other = 0.3 * (chosen - ref_chosen), 0.3 * (rejected - ref_rejected)
+    expected = -np.log(np.exp(reward) / (np.exp(reward) + np.exp(other)))
+    scores = map(torch.tensor, (chosen, rejected, ref_chosen, ref_rejected))
+    assert np.allclose(dpo_loss(*scores, beta=0.3).numpy(), expected)
+
+
+def test_the_gradient_is_that_of_the_paper() -> None:
+    """−β σ(r_l − r_w), for the chosen answer's log-probability; the opposite for the rejected one's."""
+    torch.manual_seed(0)
+    chosen, rejected = torch.randn(2, 8, requires_grad=True).unbind()
+    chosen.retain_grad(), rejected.retain_grad()
+    ref_chosen, ref_rejected = torch.randn(2, 8)
+    dpo_loss(chosen, rejected, ref_chosen, ref_rejected, beta=0.7).sum().backward()
+    margin = (chosen - ref_chosen) - (rejected - ref_rejected)
+    expected = -0.7 / (1 + (0.7 * margin.detach()).exp())
+    assert torch.allclose(chosen.grad, expected, atol=1e-6)
+    assert torch.allclose(rejected.grad, -expected, atol=1e-6)
+
+
+def test_a_large_margin_does_not_overflow() -> None:
+    zero = torch.zeros(2)
+    loss = dpo_loss(torch.tensor([5000.0, -5000.0]), zero, zero, zero, beta=1.0)
+    assert loss.tolist() == [0.0, 5000.0]
+
+
+def test_log_probabilities_are_counted_token_by_token(model: GPT) -> None:
+    ids = torch.tensor([[BOS, 5, EOS, 7, 8, EOS]])
+    labels = torch.tensor([[NOT_COUNTED, NOT_COUNTED, 7, 8, EOS, NOT_COUNTED]])
+    expected = 0.0
+    for position in (2, 3, 4):
+        p = model(ids[:, : position + 1])[0, -1].exp()
+        expected += math.log(p[ids[0, position + 1]].item() / p.sum().item())
+    assert sequence_log_prob(model, ids, labels).tolist() == pytest.approx([expected], abs=1e-4)
+    padded, no_label = torch.full((1, 3), PAD), torch.full((1, 3), NOT_COUNTED)
+    again = sequence_log_prob(model, torch.cat([ids, padded], 1), torch.cat([labels, no_label], 1))
+    assert again.tolist() == pytest.approx([expected], abs=1e-4)
+
+
+def test_the_probabilities_of_all_answers_add_up_to_one(model: GPT) -> None:
+    vocab = model.config.vocab
+    answers = torch.cartesian_prod(torch.arange(vocab), torch.arange(vocab))
+    start = torch.tensor([[BOS, 5, EOS]]).expand(len(answers), -1)
+    skipped = torch.full((len(answers), 1), NOT_COUNTED)
+    labels = torch.cat([skipped.expand(-1, 2), answers, skipped], 1)
+    total = sequence_log_prob(model, torch.cat([start, answers], 1), labels).exp().sum()
+    assert total.item() == pytest.approx(1.0, abs=1e-4)
+
+
+def test_a_batch_has_the_chosen_and_the_rejected_texts(tokenizer: WordTokenizer) -> None:
+    batches = PreferenceBatches(PREFERENCES, tokenizer, batch=2)
+    chosen, chosen_labels, rejected, rejected_labels = batches.batch_of([0, 1])
+    encode = tokenizer.encode
+    assert chosen.tolist() == [
+        [BOS, *encode("sort b a"), EOS, *encode("a b"), EOS],
+        [BOS, *encode("copy b"), EOS, *encode("b"), EOS, PAD, PAD],
+    ]
+    skipped = NOT_COUNTED
+    assert chosen_labels[0].tolist() == [*[skipped] * 4, *encode("a b"), EOS, skipped]
+    assert rejected_labels[1].tolist() == [*[skipped] * 3, *encode("sure : b"), EOS, *[skipped] * 3]
+    assert rejected.shape == rejected_labels.shape == (2, 10)
+    with pytest.raises(ValueError, match="3 preferences are too few for a batch of 4"):
+        PreferenceBatches(PREFERENCES, tokenizer, batch=4)
+
+
+def test_before_the_first_step_the_loss_is_log_2(model: GPT, tokenizer: WordTokenizer) -> None:
+    batch = PreferenceBatches(PREFERENCES, tokenizer, batch=3).batch_of(range(3))
+    loss, number = DPOLoss(model)(*batch)
+    assert loss.item() / number.item() == pytest.approx(math.log(2), abs=1e-6) and number == 3
+
+
+def test_training_favors_the_chosen_answers_and_leaves_the_reference_alone(
+    model: GPT, tokenizer: WordTokenizer
+) -> None:
+    objective = DPOLoss(model, beta=0.5)
+    before = {name: p.clone() for name, p in objective.reference.state_dict().items()}
+    batches = PreferenceBatches(PREFERENCES, tokenizer, batch=3)
+    batch = batches.batch_of(range(3))
+    config = TrainConfig(steps=40, lr=3e-3, warmup=5, precision="fp32")
+    history = train(objective, batches, config, device="cpu", progress=False)
+    assert history.losses[-1] < 0.2 < history.losses[0]
+    assert all(torch.equal(p, before[name]) for name, p in objective.reference.state_dict().items())
+    with torch.no_grad():
+        gains = [
+            sequence_log_prob(model, *texts) - sequence_log_prob(objective.reference, *texts)
+            for texts in (batch[:2], batch[2:])
+        ]
+    assert (gains[0] > gains[1]).all()
