@@ -36,6 +36,7 @@ CHOSEN = {  # by notebook: words in the code of the figure's cell (in no cell: t
     "07": "plot_by_context(",
     "07b": "plot_patching(",
     "07c": "plot_sweep([(run.parameters, run.tokens, run.loss) for run in runs], law.loss,",
+    "07d": "plot_accuracies(",
     "08": "diagram_vit()",
     "08b": "plot_looks(",
     "08c": "plot_conditions(",
