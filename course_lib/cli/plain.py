@@ -20,7 +20,7 @@ VARIABLES = {
 }
 CONFIG = 'c.InteractiveShellApp.extensions = ["course_lib.cli.boundaries"]\n'
 
-# In tests/: the same on every processor (commands, data, figures, files, style), or the longest training runs.
+# In tests/: the same on every processor (commands, data, figures, style), or the longest training runs.
 LEFT_OUT = (
     "benchmarks",
     "browser",
