@@ -19,7 +19,7 @@ from course_lib.widgets.explorer import Explorer, slider
 from course_lib.widgets.markup import Markup, line, shaded, span
 from course_lib.widgets.next_tokens import NextTokens
 from course_lib.widgets.reading import Controls, encode, follow, model_of, pieces_of, prompt_controls
-from course_lib.widgets.toy_lm import BEGINNINGS
+from course_lib.widgets.toy_lm import PREFIXES
 
 LENGTH = 24  # most new tokens
 CUTS = ("temperature", "top_k", "top_p", "min_p")  # sampling settings, passed to `sample`
@@ -48,7 +48,7 @@ def sampler_explorer(
     Without a model, the toy language model. prompts: texts to choose from; the first one is shown first.
     Raises ValueError for a model without its tokenizer or without a prompt.
     """
-    model, tokens, prompts = model_of(model, tokens, prompts, BEGINNINGS)
+    model, tokens, prompts = model_of(model, tokens, prompts, PREFIXES)
     controls = prompt_controls(prompts) | sampling_controls()
 
     @lru_cache(maxsize=16)

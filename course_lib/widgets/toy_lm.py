@@ -21,7 +21,7 @@ QUESTIONS = (
     "Ana has a red hat . Tom sells a blue cup . who has the hat ?",
     "Eva sells a green boat . Sam wants a black key . what colour is the key ?",
 )
-BEGINNINGS = ("Mia wants a", "Ana has a red hat . Tom", "Ana has a red hat . Tom sells a blue cup . who")
+PREFIXES = ("Mia wants a", "Ana has a red hat . Tom", "Ana has a red hat . Tom sells a blue cup . who")
 CONFIG = {
     "d_model": 48, "heads": 4, "layers": 3, "max_tokens": 80, "positions": "rotary", "qk_norm": True,
     "zero_outputs": True,

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 
 class TimmNames(torch.nn.Module):
-    """A ViT with timm's names of weights, its formulas written out once more."""
+    """A ViT with timm's names of weights, with explicit formulas."""
 
     def __init__(self, d=24, heads=3, layers=2, tokens=10, classes=5):
         super().__init__()

@@ -29,7 +29,7 @@ class Malformed(ValueError):
 
 
 class Foreign:
-    """Stands for a value of a type that no exercise asks for; equal to nothing."""
+    """Represents a value of a type that no exercise asks for; equal to nothing."""
 
     __hash__ = None
 

@@ -159,7 +159,7 @@ MERGE = Exercise(
         ),
         mistake(
             "your code keeps the second id of the pair",
-            "`new` stands for both ids, so the list gets shorter. After a merge, move on by two ids.",
+            "`new` replaces both ids, so the list gets shorter. After a merge, move on by two ids.",
             _keeps_second,
         ),
         mistake(
