@@ -44,6 +44,7 @@ class PrefixLMBatches(Batches):
     joint: whether the source counts in the loss too. Without it, the model learns P(target | source); with
     it, P(source, target) = P(source) · P(target | source).
     batch: batch size. max_tokens: of a text; longer ones are dropped. seed: of the order.
+    pool: batches that are sorted by length together, see `BucketBatchSampler`; 1 for batches of random pairs.
     Raises ValueError if no pair is left.
     """
 
@@ -55,6 +56,7 @@ class PrefixLMBatches(Batches):
         max_tokens: int = 64,
         seed: int = 0,
         joint: bool = False,
+        pool: int = 100,
     ):
         source, target = (tokenizer.encode_batch([pair[side] for pair in pairs]) for side in (0, 1))
         both = [(prompt(s), [*t, EOS]) for s, t in zip(source, target, strict=True) if s and t]
@@ -62,7 +64,7 @@ class PrefixLMBatches(Batches):
         if not ids:
             raise ValueError(f"no batches: none of the {len(pairs)} pairs fits into max_tokens={max_tokens}")
         self.joint = joint
-        order = BucketBatchSampler([(len(s) + len(t),) for s, t in ids], batch, seed)
+        order = BucketBatchSampler([(len(s) + len(t),) for s, t in ids], batch, seed, pool)
         super().__init__(ListDataset(ids), order, self.collate)
 
     def collate(self, pairs: Sequence[tuple[list[int], list[int]]]) -> IdsAndLabels:

@@ -137,22 +137,23 @@ def diagram_lora() -> None:
     """Show a frozen linear layer and its low-rank update, side by side."""
     figure, axes = plt.subplots(figsize=(6.2, 2.3))
     axes.text(-0.2, 0.5, "x", size=13, **MIDDLE)
-    _framed(axes, 2.4, 1.1, "W, frozen: d_out × d_in", FROZEN)
-    _framed(axes, 1.6, -0.1, "A: r × d_in", POOLED)
-    _framed(axes, 3.5, -0.1, "B: d_out × r", POOLED)
-    axes.text(5.2, -0.15, "times α / r", ha="left", va="center")
-    axes.text(6.0, 0.5, "+", size=16, **MIDDLE)
+    _framed(axes, 2.9, 1.1, "W, frozen: d_out × d_in", FROZEN)
+    _framed(axes, 1.5, -0.1, "A: r × d_in", POOLED)
+    _framed(axes, 3.2, -0.1, "B: d_out × r", POOLED)
+    _framed(axes, 4.8, -0.1, "× α / r", POOLED)
+    axes.text(6.2, 0.5, "+", size=16, **MIDDLE)
     for start, end, color in (
-        ((-0.05, 0.6), (0.95, 1.05), FROZEN),
-        ((-0.05, 0.4), (0.85, -0.05), POOLED),
-        ((2.35, -0.1), (2.7, -0.1), POOLED),
-        ((3.85, 1.05), (5.85, 0.55), FROZEN),
-        ((4.3, -0.05), (5.85, 0.45), POOLED),
-        ((6.15, 0.5), (6.7, 0.5), "0.2"),
+        ((-0.05, 0.6), (1.7, 1.0), FROZEN),
+        ((-0.05, 0.4), (0.9, -0.05), POOLED),
+        ((2.05, -0.1), (2.55, -0.1), POOLED),
+        ((3.85, -0.1), (4.35, -0.1), POOLED),
+        ((4.1, 1.0), (6.05, 0.6), FROZEN),
+        ((5.2, -0.02), (6.05, 0.4), POOLED),
+        ((6.35, 0.5), (6.8, 0.5), "0.2"),
     ):
         _arrow(axes, start, end, color)
-    axes.text(6.8, 0.5, "output", ha="left", va="center")
-    axes.text(3.5, -0.6, "starts at zero", color=POOLED, **MIDDLE)
+    axes.text(6.85, 0.5, "output", ha="left", va="center")
+    axes.text(3.2, -0.6, "starts at zero", color=POOLED, **MIDDLE)
     axes.set(xlim=(-0.4, 7.7), ylim=(-0.8, 1.45))
     axes.set_axis_off()
     show(

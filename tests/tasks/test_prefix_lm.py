@@ -1,5 +1,7 @@
 """A pair as one text, its loss, and translating by going on with a prompt."""
 
+from itertools import combinations
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -49,6 +51,15 @@ def test_labels_by_hand():
     assert ids == [BOS, 7, 8, EOS, 20, 21, EOS]
     assert next_labels(ids) == [7, 8, EOS, 20, 21, EOS, NOT_COUNTED]
     assert next_labels(ids, first=4) == [NOT_COUNTED] * 3 + [20, 21, EOS, NOT_COUNTED]
+
+
+def test_a_pool_of_one_batch_gives_batches_of_random_pairs(tokenizer):
+    for pool, mixed in ((1, True), (100, False)):
+        texts = PrefixLMBatches(PAIRS, tokenizer, batch=5, pool=pool)
+        batches = texts.batch_sampler.batches(0)
+        assert sorted(n for batch in batches for n in batch) == list(range(len(PAIRS)))
+        lengths = [[texts.batch_sampler.lengths[n] for n in batch] for batch in batches]
+        assert any(min(a) < max(b) and min(b) < max(a) for a, b in combinations(lengths, 2)) == mixed
 
 
 def test_batches_are_whole_texts_whose_labels_begin_with_the_target(tokenizer):
