@@ -21,6 +21,16 @@ NonPad = Bool[Tensor, "batch tokens"]
 Features = Float[Tensor, "batch features"]
 
 
+def _boolean(nonpad: Tensor) -> Tensor:
+    """The mask itself. Raises ValueError if it is not Boolean."""
+    if nonpad.dtype != torch.bool:
+        raise ValueError(
+            f"the mask has dtype {nonpad.dtype}, but must be Boolean (torch.bool): "
+            "True for tokens, False for padding"
+        )
+    return nonpad
+
+
 def first(hidden: States, nonpad: NonPad) -> Features:
     """Hidden state of the first token."""
     return hidden[:, 0]
@@ -28,23 +38,24 @@ def first(hidden: States, nonpad: NonPad) -> Features:
 
 def last(hidden: States, nonpad: NonPad) -> Features:
     """Hidden state of the last non-padding token."""
-    return hidden[torch.arange(len(hidden), device=hidden.device), (nonpad.sum(dim=1) - 1).clamp(min=0)]
+    ends = (_boolean(nonpad).sum(dim=1) - 1).clamp(min=0)
+    return hidden[torch.arange(len(hidden), device=hidden.device), ends]
 
 
 def mean(hidden: States, nonpad: NonPad) -> Features:
     """Mean pooling over the non-padding tokens; zeros if there are none."""
-    return (hidden * nonpad[..., None]).sum(dim=1) / nonpad.sum(dim=1, keepdim=True).clamp(min=1)
+    return (hidden * _boolean(nonpad)[..., None]).sum(dim=1) / nonpad.sum(dim=1, keepdim=True).clamp(min=1)
 
 
 def largest(hidden: States, nonpad: NonPad) -> Features:
     """Max pooling over the non-padding tokens; zeros if there are none."""
-    best = hidden.masked_fill(~nonpad[..., None], -torch.inf).amax(dim=1)
+    best = hidden.masked_fill(~_boolean(nonpad)[..., None], -torch.inf).amax(dim=1)
     return best.masked_fill(~nonpad.any(dim=1, keepdim=True), 0.0)
 
 
 def flatten(hidden: States, nonpad: NonPad) -> Features:
     """All hidden states, concatenated; zeros for padding."""
-    return (hidden * nonpad[..., None]).flatten(1)
+    return (hidden * _boolean(nonpad)[..., None]).flatten(1)
 
 
 POOLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {

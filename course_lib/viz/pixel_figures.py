@@ -1,5 +1,6 @@
 """Figures of chapter 10: pixels as tokens, the layer, its cost, noise, errors with and without attention."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
@@ -7,7 +8,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from course_lib.viz.attention_diagrams import KEY, LINE, QUERY, VALUE, arrow, box, canvas
+from course_lib.viz.attention_diagrams import KEY, LINE, QUERY, VALUE, arrow, box, canvas, rounded
 from course_lib.viz.figures import show
 from course_lib.viz.style import PALETTE, style_context
 
@@ -76,25 +77,38 @@ def diagram_pixel_attention() -> None:
 
 @style_context()
 def diagram_unet() -> None:
-    """Show a UNet of three levels with attention at the coarsest one."""
-    figure, axes = canvas(62, 31)
-    levels = ((27, 10, 52, "64 × 64"), (16, 17, 45, "32 × 32"), (5, 31, 31, "16 × 16"))
-    for y, left, right, side in levels[:2]:
-        for x in (left, right):
-            box(axes, (x, y), "convolutions", 14)
-        arrow(axes, (left + 7.5, y), (right - 7.5, y))
-        axes.text(31, y + 1.6, side, ha="center", va="center")
-    box(axes, (31, 5), "convolutions and attention", 27, KEY)
-    axes.text(31, 9, "16 × 16", ha="center", va="center")
-    for start, end in (((11, 25), (16, 18)), ((46, 18), (51, 25)), ((18, 14), (24, 7)), ((38, 7), (44, 14))):
-        arrow(axes, start, end)
-    axes.text(7, 12, "down: halve\nthe sides", ha="center", va="center")
-    axes.text(55, 12, "up: double\nthe sides", ha="center", va="center")
+    """Show a UNet of four levels with attention at the two coarse ones."""
+    figure, axes = canvas(64, 40)
+    middle, convolutions, both = 38.5, (4, LINE, "convolutions"), (5.6, KEY, "convolutions\nattention")
+    levels = (
+        (36, 20, "64 × 64", convolutions),
+        (26.5, 24, "32 × 32", convolutions),
+        (16, 28, "16 × 16", both),
+        (4.5, middle, "8 × 8", both),
+    )
+    for y, left, side, (height, color, text) in levels:
+        axes.axhspan(y - height / 2 - 1.1, y + height / 2 + 1.1, color="0.94", zorder=0)
+        axes.text(1, y, side, ha="left", va="center", weight="bold")
+        for x in {left, 2 * middle - left}:
+            axes.add_patch(rounded((x, y), 13, height, color))
+            axes.text(x, y, text, ha="center", va="center")
+        if left != middle:
+            axes.plot((left + 7, 2 * middle - left - 8), (y, y), "--", color=LINE, linewidth=1.4)
+            arrow(axes, (2 * middle - left - 8.5, y), (2 * middle - left - 7, y))
+    for (y, x, _, here), (below, inner, _, there) in itertools.pairwise(levels):
+        top, bottom = y - here[0] / 2 - 0.3, below + there[0] / 2 + 0.3
+        start, end = x + 1, inner - 1 if inner < middle else middle - 4
+        arrow(axes, (start, top), (end, bottom))
+        arrow(axes, (2 * middle - end, bottom), (2 * middle - start, top))
+    axes.text(middle, 37.3, "skip connection", ha="center", va="center")
+    axes.text(24.5, 31.4, "halve the sides", ha="left", va="center")
+    axes.text(52.5, 31.4, "double the sides", ha="right", va="center")
     show(
         figure,
-        alt="Diagram of a UNet in the shape of a U. Convolutions at 64 by 64 and 32 by 32 pixels on the way "
-        "down, convolutions and attention at 16 by 16, then up again. At the finer levels an arrow, a skip "
-        "connection, leads straight across.",
+        alt="Diagram of a UNet in the shape of a U, one row per level. On the way down, convolutions at 64 "
+        "by 64 and 32 by 32 pixels, then convolutions and attention at 16 by 16 and, at the bottom, at 8 by "
+        "8. The way up has the same levels. At all but the coarsest, a dashed skip connection leads "
+        "straight across.",
     )
 
 
@@ -200,7 +214,7 @@ def _weight_map(axes: Axes, weights: Float[Tensor, "height width"], query: tuple
     height, width = weights.shape
     axes.imshow(weights, cmap="Blues", vmin=0, vmax=1)
     axes.plot(query[1], query[0], "x", color=PALETTE[1], markersize=9, markeredgewidth=2.5)
-    axes.set_xticks(range(width), range(1, width + 1))
-    axes.set_yticks(range(height), range(1, height + 1))
+    axes.set_xticks(range(width), [f"{i + 1}" for i in range(width)])
+    axes.set_yticks(range(height), [f"{i + 1}" for i in range(height)])
     axes.set_ylabel("row")
     axes.grid(visible=False)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import jaxtyping
 import pytest
 import torch
 import torch.nn.functional as F
@@ -59,6 +60,13 @@ def test_poolings_by_hand() -> None:
     assert set(expected) == set(POOLINGS)
     for name, features in expected.items():
         assert torch.equal(POOLINGS[name](states, real), torch.tensor(features)), name
+
+
+@pytest.mark.parametrize("pooling", sorted(set(POOLINGS) - {"class token"}))
+def test_a_mask_that_is_not_boolean_is_refused(pooling: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as in a notebook
+    with pytest.raises(ValueError, match="dtype torch.float32, but must be Boolean"):
+        POOLINGS[pooling](torch.randn(2, 5, 3), torch.ones(2, 5))
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
