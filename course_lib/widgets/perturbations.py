@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
@@ -36,8 +37,8 @@ class Outcome:
 
 
 def moved(pixels: Pixels) -> Pixels:
-    """Shifted one pixel to the right; the first column is repeated."""
-    return torch.cat([pixels[..., :1], pixels[..., :-1]], dim=-1)
+    """Shifted one pixel to the right; the new first column is 0."""
+    return F.pad(pixels, (1, -1))
 
 
 def faint(pixels: Pixels) -> Pixels:

@@ -293,6 +293,7 @@ def test_changes_leave_the_images_in_their_form() -> None:
         assert torch.equal(change(pixels), changed)
         assert torch.equal(changed, pixels) == (name == "original")
     assert torch.equal(perturbations.moved(pixels)[..., 1:], pixels[..., :-1])
+    assert (perturbations.moved(pixels)[..., 0] == 0).all()
     assert perturbations.faint(pixels).max() == 127
 
 

@@ -4,4 +4,4 @@ from course_lib.exercises.ch08.confusion import CONFUSION
 from course_lib.exercises.ch08.cutting import EMBED, PATCHES
 from course_lib.exercises.ch08.sequence import POOL, SEQUENCE
 
-EXERCISES = (PATCHES, EMBED, SEQUENCE, POOL, CONFUSION)
+EXERCISES = (PATCHES, EMBED, SEQUENCE, CONFUSION, POOL)
