@@ -85,7 +85,7 @@ def evaluate(args, about, data, model, tokens) -> int:
     return 0
 
 
-def scored(step, checkpoints, model, data, tokens, device) -> dict[str, float]:
+def scored(step, checkpoints, model, data, tokens, device) -> dict[str, float | int]:
     """Loss without label smoothing, BLEU and chrF (greedy) of one checkpoint on the validation sentences."""
     from course_lib.tasks.translation import mean_loss, translate
     from course_lib.text.bleu import held_out_scores
