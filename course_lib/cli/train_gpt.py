@@ -21,7 +21,7 @@ def add_arguments(kind):
         ("heads", size, "attention heads"),
         ("layers", arguments.layers, "blocks"),
         ("dropout", probability, "probability; pays after several epochs"),
-        ("form", arguments.choice(recipes.FORMS), "gpt-2, or modern: with what has changed since"),
+        ("form", arguments.choice(recipes.FORMS["gpt"]), "gpt-2, or modern: with what has changed since"),
         ("schedule", train_settings.schedule, "of the learning rate: linear, cosine, noam or constant"),
         ("weight-decay", number(0.0, 1000.0), "of matrices"),
         ("evaluate-every", not_negative, "steps between looks at the validation text; the best weights stay"),
@@ -44,7 +44,7 @@ def run(args) -> int:
     print(f"{size:,} parameters, {len(tokens):,} tokens in the vocabulary; checkpoints in {out}")
     keep = keep_best(objective.model, ids["validation"], out) if args.evaluate_every else None
     more = {"evaluate": keep, "unigram": unigram(ids["train"], tokens), "device": args.device}
-    history = train(objective, batches, config, folder=out / "checkpoints", **more)
+    history = train(objective, batches, config, folder=out / "checkpoints", keep=args.keep, **more)
     if not train_settings.is_main():
         return 0
     result = train_settings.told(report(history, keep, data, objective.model, tokens, ids))

@@ -10,6 +10,15 @@ from course_lib.cli.arguments import choice
 from course_lib.experiments import recipes
 
 schedule = choice(("linear", "cosine", "noam", "constant"))
+ALL = arguments.MANY  # more checkpoints than any run writes
+
+
+def number_or_all(text: str) -> int:
+    """A number of checkpoints, or "all"."""
+    return ALL if text == "all" else at_least_one(text)
+
+
+at_least_one = arguments.checked(int, lambda value: 1 <= value <= ALL, "an integer from 1, or all")
 
 
 def add_arguments(kind, what, own):
@@ -46,6 +55,8 @@ def add_arguments(kind, what, own):
     often = kind.add_mutually_exclusive_group()
     every = "steps between checkpoints (500)"
     often.add_argument("--checkpoint-every", type=arguments.not_negative, default=500, help=every)
+    keep = "how many checkpoints stay: the newest ones, or all (2)"
+    kind.add_argument("--keep", type=number_or_all, default=2, metavar="N|all", help=keep)
     kind.add_argument("--seed", type=arguments.seed, default=0, help="of weights, batches and dropout (0)")
     return length, often
 
@@ -64,7 +75,7 @@ def folder(args) -> Path:
     if args.out:
         return args.out
     base = recipes.defaults(args.what)
-    names = ("heads", "d_ff", "epochs", "minutes", "steps", "seed", "precision", "compile")
+    names = ("heads", "d_ff", "decoder_layers", "epochs", "minutes", "steps", "seed", "precision", "compile")
     settings = {key: getattr(args, key) for key in {*base, *names} if hasattr(args, key)}
     usual = {"seed": 0, "precision": "auto", "compile": False}
     usual |= base | recipes.presets(args.what).get(args.preset, {})

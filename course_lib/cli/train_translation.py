@@ -1,7 +1,7 @@
 """`train translation`: a translator, trained on sentence pairs, measured on held-out ones, and saved."""
 
 from course_lib.cli import arguments, train_settings
-from course_lib.cli.arguments import not_negative, probability, size
+from course_lib.cli.arguments import choice, not_negative, number, probability, size
 from course_lib.experiments import recipes
 
 BEAM = 4
@@ -16,9 +16,15 @@ def add_arguments(kind):
         ("vocab", size, "tokens of the shared vocabulary"),
         ("d-model", size, "width of the vectors"),
         ("layers", arguments.layers, "blocks of the encoder, and of the decoder"),
+        ("form", choice(recipes.FORMS["translation"]), "original, or modern: with what has changed since"),
         ("dropout", probability, "probability; pays after several epochs"),
         ("label-smoothing", probability, "fraction of the target probability spread over all tokens"),
+        ("weight-decay", number(0.0, 1000.0), "of matrices"),
     )
+    tested = {"type": train_settings.number_or_all, "metavar": "STEP|all"}
+    about = "train nothing: score this checkpoint, or all, on the validation sentences"
+    kind.add_argument("--evaluate", **tested, help=about)
+    kind.add_argument("--decoder-layers", type=arguments.layers, help="blocks of the decoder (as --layers)")
     kind.add_argument("--heads", type=size, help="attention heads (one for each 64 of d_model)")
     kind.add_argument("--d-ff", type=size, help="width of the feed-forward layers (four times d_model)")
     train_settings.add_arguments(kind, "translation", own)
@@ -31,13 +37,16 @@ def run(args) -> int:
     from course_lib.training.trainer import train
 
     data, tokens, objective, batches, config = recipes.prepare_translation(args)
-    out = train_settings.begin(args, settings(args, data, tokens, objective, config))
+    about = settings(args, data, tokens, objective, config)
+    if args.evaluate is not None:
+        return evaluate(args, about, data, objective.model, tokens)
+    out = train_settings.begin(args, about)
     if out is None:
         return 0
     size = sum(p.numel() for p in objective.parameters())
     print(f"{data.name}: {len(data.train):,} pairs to train on, {len(data.test):,} held out for the test")
     print(f"{size:,} parameters, {len(tokens):,} tokens in the vocabulary; checkpoints in {out}")
-    places = {"folder": out / "checkpoints", "device": args.device}
+    places = {"folder": out / "checkpoints", "keep": args.keep, "device": args.device}
     history = train(objective, batches, config, unigram=unigram(objective, batches), **places)
     if not train_settings.is_main():
         return 0
@@ -55,6 +64,58 @@ def settings(args, data, tokens, objective, config):
     about = {"data": args.data, "max_words": args.max_words}
     about["pairs"] = checksum([data.train, data.test])
     return settings_of(objective, config, **about, batch=args.batch, tokenizer=tokens.fingerprint[:16])
+
+
+def evaluate(args, about, data, model, tokens) -> int:
+    """Score checkpoints of a run with these settings; several also become a table and a picture."""
+    from course_lib.training import run_record
+    from course_lib.training.checkpoints import Checkpoints
+
+    out = train_settings.folder(args)
+    checkpoints = Checkpoints(out / "checkpoints")
+    steps = checkpoints.steps()
+    if not steps or (args.evaluate != train_settings.ALL and args.evaluate not in steps):
+        wanted = "" if args.evaluate == train_settings.ALL else f" of step {args.evaluate}"
+        raise ValueError(f"there is no checkpoint{wanted} in {out}; steps with a checkpoint: {steps}")
+    run_record.check_same(out, run_record.read(out)["settings"], about)
+    chosen = steps if args.evaluate == train_settings.ALL else [args.evaluate]
+    rows = [scored(step, checkpoints, model, data, tokens, args.device) for step in chosen]
+    if len(rows) > 1:
+        write_scores(out, rows)
+    return 0
+
+
+def scored(step, checkpoints, model, data, tokens, device) -> dict[str, float | int]:
+    """Loss without label smoothing, BLEU and chrF (greedy) of one checkpoint on the validation sentences."""
+    from course_lib.tasks.translation import mean_loss, translate
+    from course_lib.text.bleu import held_out_scores
+
+    checkpoints.load(step, model)
+    model.to(device or "cpu")
+    sources, references = zip(*data.validation, strict=True)
+    scores = held_out_scores(translate(model, tokens, sources), list(references))
+    loss = mean_loss(model, tokens, data.validation)
+    train_settings.told([f"step {step:,}: loss {loss:.3f}, BLEU {scores.bleu:.1f}, chrF {scores.chrf:.1f}"])
+    return {"step": step, "loss": loss, "bleu": scores.bleu, "chrf": scores.chrf}
+
+
+def write_scores(out, rows) -> None:
+    """Write the scores of several checkpoints as CSV, and as a picture of the scores against the steps."""
+    import csv
+
+    from course_lib.utils.files import atomic_path
+    from course_lib.viz.figures import png
+    from course_lib.viz.score_figures import checkpoints_figure
+
+    with atomic_path(out / "scores.csv") as room, room.open("w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, rows[0])
+        table.writeheader()
+        table.writerows(rows)
+    by_metric = {"BLEU": [row["bleu"] for row in rows], "chrF": [row["chrf"] for row in rows]}
+    figure = checkpoints_figure([row["step"] for row in rows], [row["loss"] for row in rows], by_metric)
+    with atomic_path(out / "scores.png") as room:
+        room.write_bytes(png(figure, 192))
+    print(f"The table is in {out / 'scores.csv'}, its picture in {out / 'scores.png'}.")
 
 
 def unigram(objective, batches):

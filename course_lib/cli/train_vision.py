@@ -47,7 +47,7 @@ def run(args) -> int:
     size = sum(p.numel() for p in objective.parameters())
     print(f"{images.name}: {len(images.train):,} images to train on, {len(images.test):,} for the test")
     print(f"{size:,} parameters, {len(images.classes)} classes; checkpoints in {out}")
-    history = learn(images, objective, batches, config, out)
+    history = learn(images, objective, batches, config, out, args.keep)
     if train_settings.is_main():
         finish(history, images, objective.model, batches, out)
     return 0
@@ -88,7 +88,7 @@ def settings(args, images, objective, config):
     return settings_of(objective, config, **data_of(args, images), batch=args.batch, augment=args.augment)
 
 
-def learn(images, objective, batches, config, out):
+def learn(images, objective, batches, config, out, keep):
     """Train, with the accuracy on the validation images after each epoch."""
     from course_lib.tasks.image_classification import accuracy
     from course_lib.training.trainer import train
@@ -99,6 +99,7 @@ def learn(images, objective, batches, config, out):
         batches,
         config,
         folder=out / "checkpoints",
+        keep=keep,
         evaluate=lambda: {"accuracy": accuracy(objective.model, validation)},
         device=device,
     )

@@ -13,13 +13,13 @@ from types import SimpleNamespace
 from typing import Any
 
 PRESETS = Path(__file__).parent / "presets.toml"
-FORMS = ("gpt-2", "modern")
+FORMS = {"translation": ("original", "modern"), "gpt": ("gpt-2", "modern")}
 SHARED = {  # settings that no preset names, and their defaults
     "steps": None, "minutes": None, "seed": 0, "precision": "auto", "compile": False, "device": None,
     "checkpoint_every": 500,
 }  # fmt: skip
 OWN = {  # the same for one kind of model; None: derived from other settings
-    "translation": {"heads": None, "d_ff": None},
+    "translation": {"heads": None, "d_ff": None, "decoder_layers": None},
     "gpt": {},
     "vision": {"epochs": None, "checkpoint_epochs": None},
 }
@@ -80,6 +80,18 @@ def train_config(settings):
     return TrainConfig(**{key: getattr(settings, key) for key in (*same, *own) if hasattr(settings, key)})
 
 
+def options(kind: str, form: str) -> dict[str, Any]:
+    """The options of a model: for "modern", those that language models have adopted since GPT-2.
+
+    Raises ValueError for an unknown form.
+    """
+    from course_lib.pretrained.gpt2 import SINCE_GPT2
+
+    if form not in FORMS[kind]:
+        raise ValueError(f"form={form!r} is not one of {', '.join(FORMS[kind])}")
+    return SINCE_GPT2 if form == "modern" else {}
+
+
 def prepare_translation(settings):
     """Translation: data, tokenizer, loss (with the model), batches, TrainConfig."""
     import torch
@@ -97,8 +109,9 @@ def prepare_translation(settings):
         heads=settings.heads or max(1, settings.d_model // 64),
         d_ff=settings.d_ff or 4 * settings.d_model,
         encoder_layers=settings.layers,
-        decoder_layers=settings.layers,
+        decoder_layers=settings.decoder_layers or settings.layers,
         dropout=settings.dropout,
+        **options("translation", settings.form),
     )
     torch.manual_seed(settings.seed)
     loss = TranslationLoss(Seq2Seq(sizes), settings.label_smoothing)
@@ -112,19 +125,16 @@ def prepare_gpt(settings):
 
     from course_lib.datasets import load_text
     from course_lib.models.gpt import GPT, GPTConfig
-    from course_lib.pretrained.gpt2 import SINCE_GPT2
     from course_lib.tasks.language_modeling import LanguageModelLoss, TextBatches
 
-    if settings.form not in FORMS:
-        raise ValueError(f"form={settings.form!r} is not one of {', '.join(FORMS)}")
     data = load_text(settings.data)
     tokenizer = text_tokenizer(settings, data.train)
     ids = {
         part: torch.tensor(tokenizer.encode(getattr(data, part))) for part in ("train", "validation", "test")
     }
     sizes = {name: getattr(settings, name) for name in ("d_model", "heads", "layers", "dropout")}
-    form = SINCE_GPT2 if settings.form == "modern" else {}
     torch.manual_seed(settings.seed)
+    form = options("gpt", settings.form)
     model = GPT(GPTConfig(vocab=len(tokenizer), max_tokens=settings.context, **sizes, **form))
     batches = TextBatches(ids["train"], settings.context, settings.batch, settings.seed)
     return data, tokenizer, ids, LanguageModelLoss(model), batches, train_config(settings)

@@ -133,7 +133,7 @@ class DecoderBlock(nn.Module):
     """Decoder block: causal self-attention, cross-attention to the encoder's memory, then feed-forward.
 
     dropout: on the output of each sublayer, as in the paper; none inside the sublayers.
-    rotary: for the self-attention; the memory has its own positions.
+    rotary: for the self-attention; the memory has its own positions. qk_norm: for both attentions.
     Source: Vaswani et al. 2017, figure 1, right.
     """
 
@@ -146,10 +146,11 @@ class DecoderBlock(nn.Module):
         norm: str = "pre",
         activation: Activation = F.relu,
         rotary: RotaryPositions | None = None,
+        qk_norm: bool = False,
     ):
         super().__init__()
-        self.attention = MultiHeadAttention(d_model, heads, rotary=rotary)
-        self.cross_attention = MultiHeadAttention(d_model, heads)
+        self.attention = MultiHeadAttention(d_model, heads, rotary=rotary, qk_norm=qk_norm)
+        self.cross_attention = MultiHeadAttention(d_model, heads, qk_norm=qk_norm)
         self.feed_forward = FeedForward(d_model, d_ff, activation)
         self.residuals = cast(
             Iterable[Residual], nn.ModuleList(Residual(d_model, dropout, norm) for _ in range(3))

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from course_lib.generation.state import CompiledStep
-from course_lib.layers.blocks import DecoderBlock, EncoderBlock
+from course_lib.layers.blocks import ACTIVATIONS, DecoderBlock, EncoderBlock
 from course_lib.layers.kv_cache import DecoderCache
 from course_lib.layers.masks import causal_mask, nonpad_indices, padding_mask
 from course_lib.layers.positions import (
@@ -20,6 +20,8 @@ from course_lib.layers.positions import (
 )
 from course_lib.text.tokenizers import PAD
 
+POSITIONS = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions, "rotary": NoPositions}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Seq2SeqConfig:
@@ -29,6 +31,7 @@ class Seq2SeqConfig:
     max_tokens: length of the longest sequence, special tokens included.
     dropout: probability, on the embeddings and on the output of each sublayer.
     norm: "pre" or "post". positions: "sinusoidal", "learned" or "rotary".
+    activation, qk_norm, zero_outputs: as in `GPTConfig`; the defaults are those of the original paper.
     """
 
     vocab: int
@@ -41,6 +44,9 @@ class Seq2SeqConfig:
     dropout: float = 0.1
     norm: str = "pre"
     positions: str = "sinusoidal"
+    activation: str = "relu"
+    qk_norm: bool = False
+    zero_outputs: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,19 +72,21 @@ class Seq2Seq(nn.Module):
         super().__init__()
         self.config = config
         c = config
-        sizes = (c.d_model, c.heads, c.d_ff, c.dropout, c.norm)
-        kinds = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions, "rotary": NoPositions}
-        if c.positions not in kinds:
-            raise ValueError(f"positions={c.positions!r} is none of {sorted(kinds)}")
+        for field, known in (("positions", POSITIONS), ("activation", ACTIVATIONS)):
+            if getattr(c, field) not in known:
+                raise ValueError(f"{field}={getattr(c, field)!r} is none of {sorted(known)}")
         rotary = RotaryPositions(c.max_tokens, c.d_model // c.heads) if c.positions == "rotary" else None
+        sizes = (c.d_model, c.heads, c.d_ff, c.dropout, c.norm, ACTIVATIONS[c.activation], rotary, c.qk_norm)
         last = nn.LayerNorm if c.norm == "pre" else nn.Identity
         self.embedding = nn.Embedding(c.vocab, c.d_model)
-        self.positions = kinds[c.positions](c.max_tokens, c.d_model)
+        self.positions = POSITIONS[c.positions](c.max_tokens, c.d_model)
         self.dropout = nn.Dropout(c.dropout)
-        self.encoder = nn.ModuleList(EncoderBlock(*sizes, rotary=rotary) for _ in range(c.encoder_layers))
-        self.decoder = nn.ModuleList(DecoderBlock(*sizes, rotary=rotary) for _ in range(c.decoder_layers))
+        self.encoder = nn.ModuleList(EncoderBlock(*sizes) for _ in range(c.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderBlock(*sizes) for _ in range(c.decoder_layers))
         self.encoder_norm, self.decoder_norm = last(c.d_model), last(c.d_model)
         self.apply(init_weights)
+        if c.zero_outputs:
+            zero_outputs(self)
 
     def embed(
         self, ids: Int[Tensor, "batch tokens"], start: Start = 0
@@ -193,3 +201,10 @@ def init_weights(module: nn.Module) -> None:
         nn.init.zeros_(module.bias)
     elif isinstance(module, nn.Embedding):
         nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+
+
+def zero_outputs(model: nn.Module) -> None:
+    """Zero the matrices that write to the residual stream: at first, every sublayer adds nothing."""
+    for name, p in model.named_parameters():
+        if name.endswith(("w_o.weight", "w_out.weight")):
+            nn.init.zeros_(p)

@@ -149,6 +149,17 @@ class TranslationBatches(Batches):
         super().__init__(dataset, BucketBatchSampler(dataset.lengths, batch, seed), collate_pairs)
 
 
+def mean_loss(model: Seq2Seq, tokenizer: Tokenizer, pairs: Sequence[Pair], batch: int = 256) -> float:
+    """Mean loss per target token on some pairs, without label smoothing."""
+    objective = TranslationLoss(model, label_smoothing=0.0)
+    device, total, count = model.embedding.weight.device, 0.0, 0
+    with evaluating(model), torch.inference_mode():
+        for source, target in TranslationBatches(pairs, tokenizer, batch, model.config.max_tokens):
+            loss, tokens = objective(source.to(device), target.to(device))
+            total, count = total + loss.item(), count + int(tokens)
+    return total / count
+
+
 def save_translator(folder: str | Path, model: Seq2Seq, tokenizer: Tokenizer) -> None:
     """Write a translation model: configuration, tokenizer, weights."""
     save_model_folder(folder, "translator", model, model.config, tokenizer)

@@ -3,14 +3,15 @@
 import math
 from dataclasses import dataclass
 
-CALIBRATION = 100  # steps to time before converting minutes to steps
+CALIBRATION = 20  # steps to time before minutes are first converted to steps
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
     """Training configuration.
 
-    steps or minutes: length of the run; minutes are converted to steps after the first 100 steps.
+    steps or minutes: length of the run; minutes are converted to steps again and again, by the
+    speed so far, so the schedule follows the clock.
     optimizer: "adamw", or "muon": Muon for the matrices of the blocks, AdamW for all other weights.
     lr: peak learning rate (for "noam" a factor, 1 in the paper). warmup: steps of linear warm-up to it.
     schedule: "linear", "cosine", "noam" or "constant"; see `learning_rate`. weight_decay: of matrices.

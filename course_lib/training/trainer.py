@@ -81,7 +81,7 @@ def train(
             bar.update()
             if run.due(FLUSH_EVERY):
                 run.flush()
-                bar.set_postfix(loss=f"{run.history.losses[-1]:.3f}", refresh=False)
+                bar.set_postfix(loss=f"{run.history.losses[-1]:.3f}", until=run.expected_end(), refresh=False)
             if evaluate is not None and run.due(config.evaluate_every):
                 run.evaluate(evaluate)
             if run.due(config.checkpoint_every):
@@ -126,7 +126,8 @@ class Trainer:
         if self.checkpoints:
             if self.accelerator.is_main_process:  # the only one that writes
                 copies = 4 if self.average else 3  # of the weights: themselves, two moments, the average
-                copies *= keep + 1  # the newest is written before the oldest is deleted
+                often = (config.steps or 0) // (config.checkpoint_every or 1)  # 0 if nobody knows yet
+                copies *= min(keep, often or 2) + 1  # the newest is written before the oldest is deleted
                 check_writable(self.folder, copies * sum(p.nbytes for p in self.model.parameters()))
             self.checkpoints.load_newest(self.model, self.load_state_dict)
         if self.precision == "bf16" and self.device.type == "cpu":
@@ -170,16 +171,20 @@ class Trainer:
         self.step += 1
         if self.average:
             self.average.update(self.step)
-        if self.steps is None and self.step == CALIBRATION:
-            self.fix_steps()
 
-    def fix_steps(self) -> None:
-        """Convert minutes to a number of steps, from the speed of the main process so far."""
-        self.flush()
-        left = 60 * (self.config.minutes or 0) - self.history.seconds
-        steps = self.step + max(1, round(left * self.step / self.history.seconds))
+    def follow_clock(self) -> None:
+        """Convert minutes to a number of steps, from the speed of the main process so far.
+
+        Repeated at every look at the clock: first-time shapes and a busy machine slow down only some steps.
+        """
+        steps = round(self.step * 60 * (self.config.minutes or 0) / self.history.seconds)
         # the same for all: a process with one more step would wait for the others forever
-        self.steps = self.history.steps = broadcast_object_list([steps])[0]
+        self.steps = self.history.steps = broadcast_object_list([max(self.step, steps)])[0]
+
+    def expected_end(self) -> str:
+        """The time of day at which training will be over, without evaluations, at the speed so far."""
+        left = ((self.steps or self.step) - self.step) * self.history.seconds / self.step
+        return time.strftime("%H:%M", time.localtime(time.time() + left))
 
     def flush(self) -> None:
         """Move the pending losses into the history, and judge them.
@@ -196,6 +201,8 @@ class Trainer:
         now = time.perf_counter()
         self.history.seconds += now - self.clock
         self.clock = now
+        if self.config.minutes and losses and self.step >= CALIBRATION:
+            self.follow_clock()
         seen = not_finite(self.step, losses, norms) or blown_up(self.history.losses)
         if self.scaler.get_scale() < SMALLEST_SCALE:
             seen = f"all gradients overflow, now at step {self.step}"

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 from jaxtyping import Float
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_lib.text.bleu import brevity_penalty, ngrams
@@ -96,24 +97,33 @@ def plot_brevity() -> None:
     )
 
 
-@style_context()
 def plot_checkpoints(
     steps: Sequence[int], loss: Sequence[float], scores: Mapping[str, Sequence[float]]
 ) -> None:
     """Show the validation loss, and scores from 0 to 100, at the saved checkpoints of one run."""
+    show(
+        checkpoints_figure(steps, loss, scores),
+        alt=f"Above, the validation loss at the checkpoints from step {steps[0]} to {steps[-1]}: it falls "
+        f"fast, then slowly. Below, {' and '.join(scores)} at the same checkpoints: they start near 0, and "
+        "rise most after the loss has made its steepest fall.",
+    )
+
+
+@style_context()
+def checkpoints_figure(
+    steps: Sequence[int], loss: Sequence[float], scores: Mapping[str, Sequence[float]]
+) -> Figure:
+    """The validation loss above, and scores from 0 to 100 below, against the steps of the checkpoints."""
     figure, (above, below) = plt.subplots(2, 1, figsize=(5.4, 4.2), sharex=True)
     above.plot(steps, loss, "o-", color=PALETTE[0])
     above.set(ylabel="validation loss", ylim=(0, 1.1 * max(loss)))
     for (name, values), style, color in zip(scores.items(), ("o-", "s--"), PALETTE[1:], strict=False):
         below.plot(steps, values, style, label=name, color=color)
-    below.set(xlabel="step of the checkpoint", ylabel="score", ylim=(-3, 100), xticks=list(steps))
+    below.set(xlabel="step of the checkpoint", ylabel="score", ylim=(-3, 100))
+    if len(steps) <= 8:
+        below.set(xticks=list(steps))
     below.legend()
-    show(
-        figure,
-        alt=f"Above, the validation loss at the checkpoints from step {steps[0]} to {steps[-1]}: it falls "
-        f"fast, then slowly. Below, {' and '.join(scores)} at the same checkpoints: they start near 0, and "
-        "rise most after the loss has made its steepest fall.",
-    )
+    return figure
 
 
 @style_context()

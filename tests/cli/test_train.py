@@ -11,7 +11,8 @@ from course_lib import datasets
 from course_lib.cli import train, train_settings
 from course_lib.datasets import TranslationData
 from course_lib.experiments import recipes
-from course_lib.tasks.translation import load_translator, translate
+from course_lib.tasks.translation import load_translator, mean_loss, translate
+from course_lib.training.checkpoints import Checkpoints
 
 
 @pytest.fixture(autouse=True)
@@ -92,6 +93,42 @@ def test_a_whole_training_says_what_came_out(tmp_path, capsys):
     assert re.search(r"held-out, beam of 4: BLEU [\d.]+", said)
     model, tokens = load_translator(tmp_path / "model")
     assert translate(model, tokens, ["one and two."]) == ["uno y dos."]
+
+
+def test_all_checkpoints_are_kept_and_scored(tmp_path, capsys):
+    sizes = ("--d-model", 32, "--layers", 1, "--decoder-layers", 2, "--form", "modern", "--vocab", 80)
+    how = ("--batch", 8, "--warmup", 20, "--steps", 60, "--checkpoint-every", 20, "--lr", 4e-3)
+    whole = (*sizes, *how, "--device", "cpu", "--precision", "fp32", "--out", tmp_path)
+    assert run(*whole, "--keep", "all") == 0
+    capsys.readouterr()
+    assert run(*whole, "--evaluate", "all") == 0
+    said = re.findall(r"step (\d+): loss ([\d.]+), BLEU ([\d.]+), chrF [\d.]+", capsys.readouterr().out)
+    assert [int(step) for step, *_ in said] == [20, 40, 60]
+    table = [line.split(",") for line in (tmp_path / "scores.csv").read_text().splitlines()]
+    assert [row[0] for row in table] == ["step", "20", "40", "60"] and table[0][1:] == [
+        "loss",
+        "bleu",
+        "chrf",
+    ]
+    assert [f"{float(row[1]):.3f}" for row in table[1:]] == [loss for _, loss, _ in said]
+    assert (tmp_path / "scores.png").read_bytes().startswith(b"\x89PNG")
+    model, tokens = load_translator(tmp_path / "model")  # the last checkpoint is the finished model
+    assert (len(model.encoder), len(model.decoder)) == (1, 2) and model.config.qk_norm
+    assert f"{mean_loss(model, tokens, PAIRS[:3]):.3f}" == said[-1][1]
+
+    assert run(*whole, "--evaluate", 40) == 0
+    assert capsys.readouterr().out.startswith(f"step 40: loss {said[1][1]}")
+    assert run(*whole, "--evaluate", 30) == 1
+    assert "no checkpoint of step 30" in capsys.readouterr().err
+    assert run(*whole, "--evaluate", "all", "--lr", 5e-3) == 1
+    assert "lr=0.004 there and 0.005 here" in capsys.readouterr().err
+
+
+def test_only_the_newest_checkpoints_stay(tmp_path):
+    sizes = ("--d-model", 32, "--layers", 1, "--vocab", 80, "--batch", 8, "--device", "cpu")
+    how = ("--steps", 8, "--checkpoint-every", 2, "--precision", "fp32", "--out", tmp_path)
+    assert run(*sizes, *how, "--keep", 3) == 0
+    assert Checkpoints(tmp_path / "checkpoints").steps() == [4, 6, 8]
 
 
 def test_a_divergence_is_said_with_what_to_try(tmp_path, capsys):

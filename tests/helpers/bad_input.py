@@ -21,8 +21,8 @@ NOT_WHOLE = ("x", "1.5", "", "nan", "1e3", "9" * 30, "9" * 5000)
 NOT_A_NUMBER = ("x", "", "nan", "inf", "1e300", "-1", "1,5")
 KINDS = ("translation", "gpt", "vision")
 COUNTS = {  # flags of `train` that count something, by kind; "" is every kind
-    "": ("steps", "batch", "d-model", "layers", "heads"),
-    "translation": ("vocab", "d-ff"),
+    "": ("steps", "batch", "d-model", "layers", "heads", "keep"),
+    "translation": ("vocab", "d-ff", "decoder-layers", "evaluate"),
     "gpt": ("vocab", "context"),
     "vision": ("patch-size", "checkpoint-epochs", "evaluate"),
 }
@@ -33,9 +33,10 @@ FROM_ZERO = {
 }
 ABOVE_ZERO = {"": ("minutes", "lr"), "vision": ("epochs",)}
 FRACTIONS = {"": ("dropout", "average"), "translation": ("label-smoothing",), "vision": ("label-smoothing",)}
-NOT_NEGATIVE = {"gpt": ("weight-decay",), "vision": ("weight-decay",)}
+NOT_NEGATIVE = {"": ("weight-decay",)}
 NAMES = {
     "": ("preset", "optimizer", "precision", "device"),
+    "translation": ("form",),
     "gpt": ("tokens", "form", "schedule"),
     "vision": ("tokenizer", "positions", "pooling", "schedule"),
 }
@@ -241,6 +242,7 @@ LOADED = [  # answered before anything is measured, started or written
     (["train", "gpt", "--tokens", "bpe", "--vocab", "3"], "vocab=3"),
     (["train", "gpt", "--device", "cuda:99"], "cuda:99"),
     (["train", "translation", "--data", "digits"], "'digits'"),
+    (["train", "translation", "--evaluate", "7", "--out", "{folder}"], "no checkpoint of step 7"),
     (["train", "translation", "--data", "nope"], "'nope'"),
     (["train", "translation", "--d-model", "127", "--heads", "2"], "d_model=127"),
     (["train", "translation", "--vocab", "3"], "vocab=3"),

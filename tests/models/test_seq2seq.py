@@ -30,6 +30,29 @@ def test_rotary_positions_are_in_every_block_and_share_one_table():
     assert len(tables) == 1 and None not in tables
 
 
+def test_with_outputs_of_zero_every_sublayer_adds_nothing_at_first():
+    model, ids = model_of(**MODERN, zero_outputs=True), random_ids(2, 5)
+    memory = model.encode(ids)
+    assert torch.equal(memory.hidden_states, model.encoder_norm(model.embed(ids)))
+    assert torch.equal(model.decode(ids, memory), model.decoder_norm(model.embed(ids)))
+    loss = model(ids, ids).square().sum()
+    loss.backward()
+    assert all(block.feed_forward.w_out.weight.grad.abs().max() > 0 for block in model.decoder)
+
+
+@pytest.mark.parametrize("field", ["positions", "activation"])
+def test_an_unknown_option_is_named(field):
+    with pytest.raises(ValueError, match=rf"{field}='sines' is none of \["):
+        model_of(**{field: "sines"})
+
+
+def test_qk_norm_is_in_all_three_attentions():
+    model = model_of(qk_norm=True)
+    layers = [block.attention for block in [*model.encoder, *model.decoder]]
+    layers += [block.cross_attention for block in model.decoder]
+    assert len(layers) == 8 and all(layer.qk_norm for layer in layers)
+
+
 def test_default_sizes():
     with torch.device("meta"):
         model = Seq2Seq(Seq2SeqConfig(vocab=100))
@@ -41,7 +64,8 @@ def test_default_sizes():
     assert found - encoder - decoder in (100 * d, 100 * d + 100)  # embeddings, tied to the output layer
 
 
-FORMS = [{"norm": "pre"}, {"norm": "post"}, {"positions": "learned"}, {"positions": "rotary"}]
+MODERN = {"positions": "rotary", "qk_norm": True, "activation": "squared relu"}
+FORMS = [{"norm": "pre"}, {"norm": "post"}, {"positions": "learned"}, {"positions": "rotary"}, MODERN]
 
 
 @pytest.mark.parametrize("training", [True, False])

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from course_lib.training.checkpoints import Checkpoints
 from course_lib.training.config import TrainConfig
 from course_lib.training.diagnostics import JUDGED, blown_up, collapsed, not_finite, unigram_loss
 from course_lib.training.run_record import OtherRun
-from course_lib.training.trainer import Diverged, train
+from course_lib.training.trainer import Diverged, Trainer, train
 
 HELPERS = Path(__file__).parents[1] / "helpers"
 
@@ -106,17 +107,64 @@ def test_a_folder_of_a_run_with_other_settings_is_refused(tmp_path):
         run(tmp_path, steps=5, lr=1e-3)
 
 
-def test_minutes_become_steps_once_and_stay(tmp_path, monkeypatch):
-    monkeypatch.setattr(trainer, "CALIBRATION", 10)
-    clock = iter(range(10_000))
-    monkeypatch.setattr(trainer.time, "perf_counter", lambda: next(clock) * 0.5)  # half a second a look
-    settings = {"steps": None, "minutes": 0.05, "warmup": 100, "checkpoint_every": 10}
+class Clock:
+    """A clock that each training step moves forward: by `slow` seconds in the first 60 steps, then by 0.1."""
+
+    def __init__(self, monkeypatch, slow):
+        self.now, self.steps, taken = 0.0, 0, Trainer.training_step
+        monkeypatch.setattr(trainer.time, "perf_counter", lambda: self.now)
+
+        def step(run, batch):
+            taken(run, batch)
+            self.steps += 1
+            self.now += slow if self.steps <= 60 else 0.1
+
+        monkeypatch.setattr(Trainer, "training_step", step)
+
+
+@pytest.mark.parametrize(("slow", "steps"), [(0.1, 300), (0.3, 180), (0.05, 330), (1.0, 30)])
+def test_a_run_ends_when_its_minutes_are_over_also_after_a_slow_start(monkeypatch, slow, steps):
+    Clock(monkeypatch, slow)
+    history, _ = run(steps=None, minutes=0.5, warmup=20)
+    assert history.seconds == pytest.approx(30, rel=0.05)
+    assert history.steps == len(history.losses) == pytest.approx(steps, abs=20 * max(1, slow))
+
+
+def test_the_expected_end_is_the_time_of_day_when_the_remaining_steps_are_done(monkeypatch):
+    _, objective, batches = parts()
+    trained = Trainer(objective, batches, TrainConfig(steps=400, precision="fp32"), device="cpu")
+    trained.step, trained.history.seconds = 100, 1200.0  # 12 seconds a step, and 300 of them are left
+    monkeypatch.setattr(trainer.time, "time", lambda: 0.0)
+    assert trained.expected_end() == time.strftime("%H:%M", time.localtime(3600))
+
+
+def test_the_schedule_follows_the_clock(monkeypatch):
+    Clock(monkeypatch, 0.3)
+    rates = []
+    taken = Trainer.training_step
+
+    def step(run, batch):
+        taken(run, batch)
+        rates.append(run.optimizer.param_groups[0]["lr"])
+
+    monkeypatch.setattr(Trainer, "training_step", step)
+    history, config = run(steps=None, minutes=0.5, warmup=20)[0], TrainConfig(steps=1, lr=3e-3)
+    assert max(rates) == config.lr and rates[-1] < 0.02 * config.lr
+    # the slow steps took 18 of the 30 seconds and seemed to be 60 of 100 steps; in the end there are 180
+    assert rates[61] == pytest.approx((1 - 60 / 100) / (1 - 20 / 100) * config.lr, rel=0.1)
+    assert rates[100] > 0.25 * config.lr and history.steps == pytest.approx(180, abs=10)
+
+
+def test_a_run_in_minutes_resumes_where_its_clock_was(tmp_path, monkeypatch):
+    clock = Clock(monkeypatch, 0.1)
+    settings = {"steps": None, "minutes": 0.5, "warmup": 20, "checkpoint_every": 50}
     history, _ = run(tmp_path, **settings)
-    # 3 seconds in all; the 10 timed steps took one look of 0.5 seconds, so 50 more fit into what is left
-    assert history.steps == len(history.losses) == 10 + 50
-    monkeypatch.setattr(trainer.time, "perf_counter", lambda: next(clock) * 50.0)
+    for step in Checkpoints(tmp_path).steps()[1:]:  # keep the older one: as if killed before the newest
+        shutil.rmtree(Checkpoints(tmp_path).path(step))
+    begun, done = clock.now, Checkpoints(tmp_path).steps()[0]
     again, _ = run(tmp_path, **settings)
-    assert again.steps == 60
+    assert clock.now - begun == pytest.approx(30 - 0.1 * done, rel=0.05)
+    assert again.losses[:done] == history.losses[:done] and again.seconds == pytest.approx(30, rel=0.05)
 
 
 def test_a_loss_that_is_not_finite_stops_the_run():
