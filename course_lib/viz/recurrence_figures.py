@@ -162,7 +162,7 @@ def plot_seeds(
     chance: the fraction that guessing gives, if it has a meaning.
     """
     figure, axes = plt.subplots(figsize=(5, 3))
-    for (name, fractions), marker in zip(runs.items(), "os^", strict=False):
+    for (name, fractions), marker in zip(runs.items(), "os^D", strict=False):
         places, values = x[: len(fractions)], torch.tensor(fractions)
         (line,) = axes.plot(places, values.mean(dim=-1), f"{marker}-", markersize=2, label=name)
         axes.plot(places, values, marker, color=line.get_color(), alpha=0.7, markersize=5)
