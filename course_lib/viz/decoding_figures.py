@@ -135,7 +135,7 @@ def diagram_speculative() -> None:
     show(
         figure,
         alt="One round of speculative decoding. The draft proposes four tokens. One pass of the model "
-        "predicts a token at each of the four places, and one behind them, which would be kept if all "
+        "predicts a token at each of the four places, and one after them, which would be kept if all "
         "agreed. The first two agree, the third does not. Kept are the two that agree and the model's own "
         "third token; the rest is dropped.",
     )
