@@ -21,7 +21,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
     ),
     "cost": (lambda: drawn.plot_decoding_cost((5, 10), COST, COST), "counted and measured"),
     "truncation": (lambda: drawn.plot_truncation(("a", "b", "c"), TRUNCATED), "k = 2: 0.62, 0.38, 0.00"),
-    "speculative": (drawn.diagram_speculative, "one behind them.*first two agree, the third does not"),
+    "speculative": (drawn.diagram_speculative, "one after them.*first two agree, the third does not"),
 }
 
 
