@@ -97,7 +97,8 @@ def test_the_rest_of_a_notebook_runs_after_an_error(rows):
 
 def test_floods_are_stopped_and_no_process_survives(rows):
     assert rows["forks"]["status"] in ("process limit", "memory limit")
-    assert rows["prints"]["status"] in ("time limit", "memory limit")  # IPython keeps what a cell prints
+    # IPython keeps what a cell prints: the memory ends the process, or a MemoryError ends the cell
+    assert rows["prints"]["status"] in ("time limit", "memory limit", "finished")
     alive = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
     assert not [
         words for words in alive if "599.25" in " ".join(words) or "grading.student" in " ".join(words)
