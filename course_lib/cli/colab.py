@@ -18,7 +18,7 @@ from course_lib.utils.files import atomic_path
 HELP = "points the notebooks' Colab links and set-up cells, and the README, at a repository such as your fork"
 GITHUB = "https://github.com"
 STAMP = re.compile(rf"{re.escape(GITHUB)}/([\w-]+/[\w.-]+)/archive/([\w./-]+)\.zip")
-TITLE = "# @title Set-up: fetches the course where it is not installed, as on Colab, and says what it runs on"
+TITLE = "# @title Setup: install the course if needed, as on Colab, and show the device"
 FETCH = """
 # The course asks only for lower bounds that Colab meets: pip changes no package that this kernel has loaded.
 import subprocess
