@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         about = (
             f"Badges and set-up cells point at {repo.name}"
             if repo
-            else "Set-up cells and the table of notebooks are current"
+            else "Setup cells and the table of notebooks are current"
         )
         print(f'Now run:\n    git commit -m "{about}" -- README.md notebooks\n    git push')
     return 0

@@ -109,7 +109,7 @@ def slide_type(cell: NotebookNode) -> str:
     """The slide type of a cell: a new slide, a slide below, no new slide ("-"), or omitted ("skip")."""
     if cell.cell_type != "markdown":
         silent = re.match("import |from |# @title ", cell.source) and not cell.get("outputs")
-        return "skip" if silent or cell.source.startswith("# @title Set-up") else "-"
+        return "skip" if silent or cell.source.startswith("# @title Setup") else "-"
     if "<details>" in cell.source:
         return "skip"  # a solution
     return "slide" if re.match(r"#{1,2} ", cell.source.lstrip()) else "subslide"

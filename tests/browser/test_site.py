@@ -41,7 +41,7 @@ def test_formulas_pictures_and_folded_cells(browser, site):
             assert picture.evaluate("picture => picture.naturalWidth") > 0
         code = page.locator("pre", has_text="use_style()").first
         assert not code.is_visible()
-        page.locator("details.hide summary", has_text="Set-up").click()
+        page.locator("details.hide summary", has_text="Setup").click()
         assert code.is_visible()
 
 

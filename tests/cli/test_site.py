@@ -50,7 +50,7 @@ def test_a_cell_with_a_title_or_hidden_source_is_folded_and_alt_texts_are_not_re
     spoken = new_output("display_data", {"text/html": '<abbr role="img" title="A line."></abbr>'})
     table = new_output("display_data", {"text/html": "<table></table>"})
     cells = [
-        new_code_cell("# @title Set-up: says more\nx = 1"),
+        new_code_cell("# @title Setup: says more\nx = 1"),
         new_code_cell(
             "draw()", metadata={"jupyter": {"source_hidden": True}}, outputs=[picture, spoken, table]
         ),
@@ -60,7 +60,7 @@ def test_a_cell_with_a_title_or_hidden_source_is_folded_and_alt_texts_are_not_re
     nb = new_notebook(cells=cells)
     site_sources.prepare(nb, lambda text: text)
     assert [cell.metadata.get("tags") for cell in nb.cells] == [["hide-input"], ["hide-input"], None]
-    assert nb.cells[0].metadata["mystnb"]["code_prompt_show"] == "Set-up"
+    assert nb.cells[0].metadata["mystnb"]["code_prompt_show"] == "Setup"
     assert nb.cells[1].outputs == [picture, table]
 
 

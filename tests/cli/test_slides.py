@@ -100,7 +100,7 @@ def test_what_has_no_room_goes_on_to_the_next_slide_and_drawing_code_is_left_out
     shown = new_output("display_data", {"image/png": png(900, 300)}, metadata={"image/png": {"width": 600}})
     drawing = new_code_cell("draw()", outputs=[shown])
     long = [new_code_cell("\n".join(["1"] * 14)) for _ in range(2)]
-    setup = new_code_cell("# @title Set-up: what the course runs on")
+    setup = new_code_cell("# @title Setup: what the course runs on")
     cells = [new_markdown_cell("## Part"), setup, new_code_cell("1"), *long, drawing]
     assert types(cells, most=40) == ["slide", "skip", "-", "-", "subslide", "-"]
     assert drawn(drawing) == 200  # 600 pixels across, three times as wide as high
