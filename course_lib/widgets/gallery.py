@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from course_lib import widgets
-from course_lib.experiments.stored_translator import EXAMPLES, stored_translator
+from course_lib.experiments.real_translator import SENTENCES, real_translator
 from course_lib.widgets.explorer import Explorer
 
 CHAPTERS = {  # button labels
@@ -48,7 +48,7 @@ class Exhibit:
 
 
 MODELS: dict[str, Callable[[], Explorer]] = {
-    "translation_explorer": lambda: widgets.translation_explorer(*stored_translator(), EXAMPLES),
+    "translation_explorer": lambda: widgets.translation_explorer(*real_translator(), SENTENCES),
 }
 
 EXHIBITS = (

@@ -2,17 +2,22 @@
 
 import json
 import socket
+from types import SimpleNamespace
 
 import ipywidgets
 import pytest
+import torch
+from helpers import small_training
 
 from course_lib import widgets
 from course_lib.cli import present
 from course_lib.cli.environment import ROOT
 from course_lib.datasets import load_translation
+from course_lib.experiments import real_translator as real
 from course_lib.experiments.stored_translator import EXAMPLES, STORED, stored_translator
-from course_lib.tasks.translation import translate
+from course_lib.tasks.translation import load_translator, save_translator, translate
 from course_lib.text.bleu import held_out_scores
+from course_lib.training import run_record
 from course_lib.widgets import gallery as table
 from course_lib.widgets.gallery import CHAPTERS, EXHIBITS, exhibits
 from course_lib.widgets.gallery_page import Gallery, gallery
@@ -104,6 +109,45 @@ def test_the_stored_translator_is_small_and_translates():
     english, spanish = zip(*held_out[:100], strict=True)
     assert held_out_scores(translate(model, tokens, english), spanish).bleu > 75
     assert translate(model, tokens, EXAMPLES) == [dict(held_out)[sentence] for sentence in EXAMPLES]
+
+
+def test_the_translator_of_real_sentences_is_small_and_scores_what_is_stored():
+    assert sum(path.stat().st_size for path in real.STORED.iterdir()) < 8_000_000
+    model, tokenizer = real.real_translator()
+    assert all(p.dtype == torch.float32 and not p.requires_grad for p in model.parameters())
+    for sentence in real.SENTENCES:
+        assert tokenizer.decode(tokenizer.encode(sentence)) == sentence
+    scores = real.stored_scores()
+    for way, score in scores["bf16"].items():  # rounding the weights costs nothing
+        assert abs(score["BLEU"] - scores["fp32"][way]["BLEU"]) < 0.5
+    same = scores["greedy translations that bf16 leaves as they are"]
+    assert same > 0.8 * scores["sentences"]
+
+
+@pytest.mark.real_data
+def test_the_translator_of_real_sentences_translates_held_out_ones():
+    english, spanish = zip(*load_translation("spa-eng").test[:200], strict=True)
+    scores = held_out_scores(translate(*real.real_translator(), english), list(spanish))
+    assert scores.bleu > 30
+
+
+def test_a_run_becomes_the_stored_translator(tmp_path, monkeypatch, capsys):
+    _, model = small_training.run(tmp_path / "run", steps=5)
+    tokenizer = small_training.parts()[0]
+    save_translator(tmp_path / "run" / "model", model, tokenizer)
+    record = {"format": run_record.FORMAT, "settings": {"data": "grammar"}, "result": "5 steps\nscores"}
+    (tmp_path / "run" / "run.json").write_text(json.dumps(record))
+    pairs = SimpleNamespace(test=small_training.PAIRS[:6])
+    monkeypatch.setattr(real, "load_translation", lambda name: pairs if name == "grammar" else None)
+    monkeypatch.setattr(real, "STORED", tmp_path / "stored")
+    real.main([str(tmp_path / "run")])
+    again, same = load_translator(tmp_path / "stored")
+    assert same.fingerprint == tokenizer.fingerprint
+    for name, weight in model.state_dict().items():
+        assert torch.equal(again.state_dict()[name], weight.bfloat16().float()), name
+    stored = real.stored_scores()
+    assert (stored["training"], stored["sentences"]) == ("5 steps", 6)
+    assert stored["bf16"].keys() == stored["fp32"].keys() == {"greedy", "beam of 4"}
 
 
 def test_present_serves_this_machine_alone_behind_a_token():
