@@ -50,7 +50,7 @@ PRETRAINING, FINE_TUNING, EVERY = 900, 350, 50  # steps
 def bag_of_words(data: LabelledData) -> list[dict[str, Any]]:
     """Logistic regression on bags of words, without and with bigrams, regularized by validation."""
     found = []
-    for name, longest in (("words", 1), ("words and pairs", 2)):
+    for name, longest in (("words", 1), ("words and bigrams", 2)):
         counts = CountVectorizer(ngram_range=(1, longest), token_pattern=r"\S+", binary=True)
         train_counts = counts.fit_transform(data.train.sentences)
         validation, test = (counts.transform(part.sentences) for part in (data.validation, data.test))

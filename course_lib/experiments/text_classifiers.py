@@ -46,10 +46,10 @@ VARIANTS: dict[str, dict[str, Any]] = {  # what differs from a two-sided encoder
     "mean, no positions": {"positions": "none"},
 }
 FEW, PRETRAINING = 400, 600  # labels; steps
-HOW: dict[str, dict[str, Any]] = {  # AdamW for the few new weights, Muon for whole matrices
+HOW: dict[str, dict[str, Any]] = {  # one optimizer for all, so that the results can be compared
     "frozen": {"optimizer": "adamw", "lr": 3e-2},
     "LoRA": {"optimizer": "adamw", "lr": 1e-2},
-    "fine-tuned": {"optimizer": "muon", "lr": 3e-3},
+    "fine-tuned": {"optimizer": "adamw", "lr": 3e-3},
 }
 
 

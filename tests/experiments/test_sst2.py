@@ -7,7 +7,7 @@ from course_lib.experiments import sst2 as runs
 def test_the_stored_runs_are_whole() -> None:
     stored = runs.stored()
     assert stored["sentences"] == {"train": 6916, "validation": 872, "test": 1821}
-    assert [run["counts"] for run in stored["runs"]["bag of words"]] == ["words", "words and pairs"]
+    assert [run["counts"] for run in stored["runs"]["bag of words"]] == ["words", "words and bigrams"]
     kinds = [(run["tokens"], run["pretrained"], run["seed"]) for run in stored["runs"]["encoder"]]
     asked = [(runs.PIECES, False), (runs.WORDS, False), (runs.PIECES, True)]
     assert kinds == [(*kind, seed) for kind in asked for seed in runs.SEEDS]

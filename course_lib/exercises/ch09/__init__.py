@@ -5,4 +5,4 @@ from course_lib.exercises.ch09.costs import HEAD_SIZE
 from course_lib.exercises.ch09.pooling import MAX, MEAN
 from course_lib.exercises.ch09.reading import CLASS_TOKEN, LAST
 
-EXERCISES = (MEAN, MAX, CLASS_TOKEN, LAST, HEAD_SIZE, LORA)
+EXERCISES = (MEAN, MAX, CLASS_TOKEN, LAST, LORA, HEAD_SIZE)
