@@ -32,6 +32,7 @@ SENTENCES = [  # the first four are the lectures' own; whatever comes out is sho
     "I was talking to my friend about his old car to find out if it was still running reliably.",
     "What is the current state of Charlie's old car?",
     "I am a student.",
+    "The old man is reading a red book in the garden.",
     "She often sleeps in the kitchen.",
     "Where can I buy a ticket for the train?",
     "If I had more time, I would learn to play the piano.",
