@@ -69,10 +69,10 @@ class Probe:
         rng, inked = torch.Generator().manual_seed(0), self.inked
         random = [self.ordered(torch.rand(inked.shape, generator=rng), inked) for _ in range(DRAWS)]
         return {
-            "most looked at, any": [self.ordered(self.rollout)],
-            "least looked at, any": [self.ordered(-self.rollout)],
-            "most looked at": [self.ordered(self.rollout, inked)],
-            "least looked at": [self.ordered(-self.rollout, inked)],
+            "most attended, any": [self.ordered(self.rollout)],
+            "least attended, any": [self.ordered(-self.rollout)],
+            "most attended": [self.ordered(self.rollout, inked)],
+            "least attended": [self.ordered(-self.rollout, inked)],
             "most ink": [self.ordered(self.ink, inked)],
             "random": random,
         }
@@ -124,26 +124,25 @@ class Probe:
         """Accuracy on the digits enlarged to twice their side, and with one cause of the loss at a time."""
         own, side = self.model.positions.table, self.model.config.image_size // self.size
         larger = resized(self.model, 2 * self.model.config.image_size).positions.table
-        no_places = torch.cat([own[:1], 0 * larger[1:]])
+        no_positions = torch.cat([own[:1], 0 * larger[1:]])
         enlarged = F.interpolate(self.pixels.float(), scale_factor=2, mode="bilinear", align_corners=False)
         after = unfold_patches(to_floats(enlarged.round().to(torch.uint8)), self.size)
         before = unfold_patches(self.images, self.size)
         parent = torch.arange(2 * side) // 2
-        parent = (parent[:, None] * side + parent).flatten()  # the old place of each new one
-        corners = after.view(len(after), side, 2, side, 2, -1).permute(2, 4, 0, 1, 3, 5).flatten(0, 1)
+        parent = (parent[:, None] * side + parent).flatten()  # the old patch that contains each new one
         return {
             "8 pixels": self.read(before, own),
             "16 pixels": self.read(after, larger),
-            "16 pixels, no positions": self.read(after, no_places),
-            "new places, old patches": self.read(before[:, parent], larger),
-            "old places, new patches": sum(self.read(c.flatten(1, 2), own) for c in corners) / 4,
+            "16 pixels, no positions": self.read(after, no_positions),
+            "new positions, old patches": self.read(before[:, parent], larger),
+            "old positions, new patches": self.read(after, torch.cat([own[:1], own[1:][parent]])),
         }
 
     @torch.no_grad()
     def read(
         self, patches: Float[Tensor, "images patches pixels"], positions: Float[Tensor, "tokens d_model"]
     ) -> float:
-        """Accuracy of the model on these patches in these places."""
+        """Accuracy of the model on these patches at these positions."""
         kernel = self.model.patches.convolution
         x = F.linear(patches, kernel.weight.flatten(1), kernel.bias)
         x = torch.cat([self.model.class_token.expand(len(x), 1, -1), x], dim=1) + positions
@@ -152,12 +151,12 @@ class Probe:
         return self.correct(self.model.head(self.model.norm(x[:, 0])))
 
     def neighbors(self) -> list[float]:
-        """Mean cosine similarity of the positions of places 1, then up to 2, 3 and 5 patches apart.
+        """Mean cosine similarity of the embeddings of positions 1, then up to 2, 3 and 5 patches apart.
 
-        The mean of all places is subtracted first.
+        The mean of all positions is subtracted first.
         """
-        places = self.model.positions.table[1:]
-        unit = F.normalize(places - places.mean(dim=0), dim=-1)
+        learned = self.model.positions.table[1:]
+        unit = F.normalize(learned - learned.mean(dim=0), dim=-1)
         similar, far = unit @ unit.T, patch_distances(self.model.config.image_size // self.size)
         bounds = ((0.5, 1.2), (1.2, 2.1), (2.1, 3.1), (3.1, 5))
         return [similar[(far > low) & (far < high)].mean().item() for low, high in bounds]

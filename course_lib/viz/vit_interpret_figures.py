@@ -133,14 +133,14 @@ def plot_occlusion(runs: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], 
     show(
         figure,
         alt=f"Accuracy over the number of patches, for {' and '.join(runs)}, with one curve for each choice "
-        f"of patches: {names}. The curve of the patches looked at most falls steeply, and that of the "
-        "patches looked at least stays high.",
+        f"of patches: {names}. The curve of the most attended patches falls steeply, and that of the "
+        "least attended ones stays high.",
     )
 
 
 @style_context()
 def plot_similarities(similar: Mapping[str, Float[Tensor, "rows columns rows columns"]]) -> None:
-    """Show the cosine similarity of the position of each place to those of all others. similar: by title."""
+    """Show the cosine similarity of each position embedding to all others. similar: by title."""
     figure = plt.figure(figsize=(6.4, 3.4))
     parts = figure.subfigures(1, len(similar), width_ratios=[1.0] * (len(similar) - 1) + [1.3])
     panels: list[Axes] = []
@@ -156,8 +156,9 @@ def plot_similarities(similar: Mapping[str, Float[Tensor, "rows columns rows col
     last.colorbar(drawn, ax=panels[-rows * columns :], label="cosine similarity", shrink=0.8)
     show(
         figure,
-        alt=f"For {' and '.join(similar)}: one small map for each place, arranged like the places in the "
-        "image. Red means similar, white unrelated, blue opposite. Each place is most similar to itself.",
+        alt=f"For {' and '.join(similar)}: one small map for each position, arranged like the positions in "
+        "the image. Red means similar, white unrelated, blue opposite. Each position is most similar to "
+        "itself.",
     )
 
 

@@ -11,19 +11,19 @@ from course_lib.viz import vit_interpret_figures as drawn
 
 IMAGES = torch.rand(2, 8, 8, generator=torch.Generator().manual_seed(0))
 MAPS = {"layer 1": IMAGES[:, :4, :4], "rollout": IMAGES[:, 4:, 4:]}
-RUNS = {"most looked at": [[0.8, 0.6], [0.7, 0.4]], "random": [[0.9, 0.8], [0.9, 0.9]]}
+RUNS = {"most attended": [[0.8, 0.6], [0.7, 0.4]], "random": [[0.9, 0.8], [0.9, 0.9]]}
 SIMILAR = torch.eye(16).reshape(4, 4, 4, 4)
 FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and what its alt text says
     "row": (drawn.diagram_class_row, "0.1 to itself and 0.4, 0.1, 0.1, 0.3"),
     "rollout": (drawn.diagram_rollout, "one quarter"),
     "looks": (lambda: drawn.plot_looks(IMAGES, MAPS), "2 images.* layer 1, rollout"),
     "images": (
-        lambda: drawn.plot_images(dict.fromkeys(("most looked at", "most ink", "random", "none"), IMAGES[0])),
-        "digit 4 times: most looked at",
+        lambda: drawn.plot_images(dict.fromkeys(("most attended", "most ink", "random", "none"), IMAGES[0])),
+        "digit 4 times: most attended",
     ),
     "occlusion": (
         lambda: drawn.plot_occlusion({"painted": RUNS, "removed": RUNS}, 0.98),
-        "painted and removed.* most looked at, random",
+        "painted and removed.* most attended, random",
     ),
     "similarities": (
         lambda: drawn.plot_similarities({"learned": SIMILAR, "2-D sinusoidal": SIMILAR}),
