@@ -12,6 +12,7 @@ from course_lib.training.config import TrainConfig
 
 SMALLEST_SCALE = 2.0**-10  # of fp16 losses; it starts at 2^16 and is halved at each overflow
 BLOWN_UP = 4.0  # times the first losses: a run that still learns does not stay above it
+AT_UNIGRAM = 0.98  # of the unigram loss: a final loss below it shows that something has been learned
 SEEN, JUDGED = 20, 100  # number of consecutive high losses that mean divergence, and collapse
 
 
@@ -46,9 +47,9 @@ def blown_up(losses: Sequence[float]) -> str:
 
 
 def collapsed(losses: Sequence[float], unigram: float) -> str:
-    """Describe a collapse: the mean of the last 100 losses is at the unigram level, within 2 %; else ""."""
+    """Describe a collapse: the mean of the last 100 losses is at least 98 % of the unigram loss; else ""."""
     mean = sum(losses[-JUDGED:]) / JUDGED
-    if len(losses) < JUDGED or mean < 0.98 * unigram:
+    if len(losses) < JUDGED or mean < AT_UNIGRAM * unigram:
         return ""
     known = "a model that knows only the token frequencies"
     return f"collapse: the loss is stuck at {mean:.2f}, and {known} has {unigram:.2f}"

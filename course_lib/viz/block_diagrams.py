@@ -74,8 +74,8 @@ def norm_placements_figure() -> Figure:
     """Draw the diagram of `diagram_norm_placements`."""
     figure, axes = canvas(62, 47)
     columns = (
-        (7, "post-norm (FG)", "norm(x + sublayer(x))"),
-        (38, "pre-norm (PreLN)", "x + sublayer(norm(x))"),
+        (7, "post-norm", "norm(x + sublayer(x))"),
+        (38, "pre-norm", "x + sublayer(norm(x))"),
     )
     for x, title, formula in columns:
         _stream(axes, x, 1, 41)

@@ -84,7 +84,7 @@ EXHIBITS = (
         "Where does the shape change?",
         "the step; then the norm; then the number of heads",
         "only inside the sublayers; post-norm also normalizes the residual stream; heads split d_model"),
-    Exhibit("05", "norm_explorer", "Post-norm and pre-norm",
+    Exhibit("05b", "norm_explorer", "Post-norm and pre-norm",
         "Why does one of them need warm-up?",
         "post-norm, six blocks, no warm-up, a higher learning rate; then the warm-up; then pre-norm",
         "in post-norm the last decoder block has the largest gradient, and training collapses first"),

@@ -11,12 +11,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from course_lib.experiments.norms import EVERY, VOCAB, Curve, small_model, stored
+from course_lib.training.diagnostics import AT_UNIGRAM
 from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, slider
 
 LOOKS = {"post": (PALETTE[1], "o-", "post-norm"), "pre": (PALETTE[0], "s--", "pre-norm")}
 FAINT = 0.3  # opacity of the norm that is not chosen
-STUCK = 5.28  # a loss above this is barely better than the unigram level
+UNIGRAM = 5.28  # unigram loss of the data of the stored runs
+COLLAPSED = AT_UNIGRAM * UNIGRAM  # the lowest final loss of a run that counts as collapsed
 
 
 def norm_explorer() -> Explorer:
@@ -127,9 +129,9 @@ def sentence(norm: str, depth: int, lr: float, warmup: int) -> str:
 
 def verdict(losses: Sequence[float]) -> str:
     """How many of the runs collapsed (loss stuck at the unigram level)."""
-    stuck = sum(loss > STUCK for loss in losses)
-    if stuck == len(losses):
+    collapsed = sum(loss >= COLLAPSED for loss in losses)
+    if collapsed == len(losses):
         return "Every run collapsed: its loss is stuck at the unigram level."
-    if stuck:
-        return f"{stuck} of {len(losses)} runs collapsed: it depends on the seed."
+    if collapsed:
+        return f"{collapsed} of {len(losses)} runs collapsed: it depends on the seed."
     return "No run collapsed."

@@ -208,7 +208,8 @@ def test_losses_without_gradients_can_be_judged():
 def test_a_collapse_needs_enough_losses_at_the_unigram_level():
     assert collapsed([3.0] * JUDGED, unigram=3.0)
     assert not collapsed([3.0] * (JUDGED - 1), unigram=3.0)
-    assert not collapsed([2.0] * JUDGED, unigram=3.0)
+    assert collapsed([2.95] * JUDGED, unigram=3.0)
+    assert not collapsed([2.93] * JUDGED, unigram=3.0)
     assert not collapsed([3.0] * JUDGED + [2.0] * JUDGED, unigram=3.0)
 
 

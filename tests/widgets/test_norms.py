@@ -7,6 +7,8 @@ import torch
 from matplotlib.figure import Figure
 
 from course_lib.experiments import norms as norm_runs
+from course_lib.tasks import TranslationDataset
+from course_lib.training.diagnostics import unigram_loss
 from course_lib.widgets import norm_explorer, norms
 
 RATES = (1e-3, 2e-3, 4e-3, 8e-3)
@@ -66,11 +68,19 @@ def test_the_gradients_are_those_of_each_block() -> None:
     [
         ((5.4, 5.5, 5.4), "Every run collapsed"),
         ((5.4, 3.0, 3.1), "1 of 3 runs collapsed"),
+        ((4.94, 5.233, 4.95), "1 of 3 runs collapsed"),  # within 2 % of the unigram level
+        ((5.06, 5.17, 5.1), "No run collapsed"),
         ((3.0, 3.1, 3.2), "No run collapsed"),
     ],
 )
 def test_the_verdict(losses: tuple[float, ...], said: str) -> None:
     assert said in norms.verdict(losses)
+
+
+def test_the_unigram_level_is_that_of_the_data() -> None:
+    data, tokenizer = norm_runs.material()
+    targets = [i for _, target in TranslationDataset(data.train, tokenizer) for i in target[1:]]
+    assert unigram_loss(targets, norm_runs.VOCAB) == pytest.approx(norms.UNIGRAM, abs=0.005)
 
 
 def test_the_stored_runs_are_whole_and_of_the_same_making() -> None:
