@@ -127,12 +127,12 @@ def portion(dice: Dice) -> Pair:
     """ "I drank a glass of water.": "Bebí un vaso de agua." """
     measure = dice.entry("measures", Noun)
     noun = dice.pick([one for one in lexicon.of_kind(*measure.kinds) if one.count == "mass"])
-    verbs = expressions("portion")
+    choices = expressions("portion")
     if "drink" in noun.kinds:
-        verbs += expressions("portion of drink")
+        choices += expressions("portion of drink")
     elif "food" in noun.kinds and measure.english == "piece":
-        verbs += expressions("portion of food")
-    verb, who, mood = dice.pick(verbs), subject(dice), dice.pick(MOODS)
+        choices += expressions("portion of food")
+    verb, who, mood = dice.pick(choices), subject(dice), dice.pick(MOODS)
     state = verb[0] in ("want", "need")
     tense = dice.pick(("present", "past") if state else ("past", "future", "going to"))
     require(not clauses.asks_self(mood, who))

@@ -3,9 +3,9 @@
 import re
 
 from course_lib.datasets.grammar import clauses, phrases, spanish
-from course_lib.datasets.grammar.clauses import MOODS, Pair, Predicate, Shape, be, clause, english_clause
+from course_lib.datasets.grammar.clauses import MOODS, NEGATIVE, Pair, Predicate, Shape, clause, finished
 from course_lib.datasets.grammar.lexicon import places, verbs
-from course_lib.datasets.grammar.phrases import PRONOUNS, Dice, Nonsense, Phrase, join, noun_phrase, require
+from course_lib.datasets.grammar.phrases import PRONOUNS, Dice, Phrase, join, noun_phrase, require
 from course_lib.datasets.grammar.predicates import predicate, subject, tenses, verbs_with
 from course_lib.datasets.grammar.states import NOW_OR_PAST, being, one_quality, topic
 
@@ -20,18 +20,19 @@ def _whom(who: Phrase) -> str:
     return re.sub(r" yo$", " mí", f"a {who.strong or who.spanish}".replace(" y ", " y a "))
 
 
-def _experience(en: str, who: Phrase, verb: str, tense: str, thing: Phrase, mood: str) -> Pair:
+def _experience(
+    who: Phrase, said: Predicate, thing: Phrase, tense: str, mood: str, subject: Phrase | None = None
+) -> Pair:
     """The sentence with a verb like gustar, whose subject is the thing: "a Ana le gustan las manzanas".
 
-    en: the English clause. who: the person. verb, tense: the Spanish ones.
+    subject: the English subject if it is not the person ("my head hurts").
     """
     require(not clauses.asks_self(mood, who))
-    group = spanish.verb_group(verb, tense, thing.person, spanish.DATIVES[who.person])
-    return clauses.finished(
-        en,
-        join(_whom(who), "no" if mood == clauses.NEGATIVE else "", group, thing.spanish),
-        clauses.mark(mood),
-    )
+    en = clauses.english_clause(subject or who, said, Shape(tense, mood))
+    tense = clauses.spanish_tense(tense, said.state)
+    verb = spanish.verb_group(said.spanish, tense, thing.person, spanish.DATIVES[who.person])
+    es = join(_whom(who), "no" if mood == NEGATIVE else "", verb, thing.spanish)
+    return finished(en, es, clauses.mark(mood))
 
 
 def _liked(dice: Dice, who: Phrase) -> tuple[Phrase, bool]:
@@ -56,8 +57,7 @@ def liking(dice: Dice) -> Pair:
     liked, particular = _liked(dice, who)
     tense = "past" if particular and dice.chance(0.4) else "present"
     require(en != "love" or mood == clauses.STATEMENT)
-    english_side = english_clause(who, Predicate(en, es, liked.english), Shape(tense, mood))
-    return _experience(english_side, who, es, tense, liked, mood)
+    return _experience(who, Predicate(en, es, liked.english), liked, tense, mood)
 
 
 def liking_to(dice: Dice) -> Pair:
@@ -65,13 +65,13 @@ def liking_to(dice: Dice) -> Pair:
     who, verb, mood, would = subject(dice), dice.pick(verbs_with("L")), dice.pick(MOODS), dice.chance(0.4)
     said = predicate(dice, verb, who, "past" if would else "used to", "fixed", 0.7)
     require(not said.clitic and "person" in verb.subject and verb.past != "state")
-    require(not (would and mood == clauses.NEGATIVE))
-    doing = join("would" if would else "", "like to", said.english, said.english_tail)
-    like, _, rest = doing.partition(" ")
-    english_side = english_clause(who, Predicate(like, "gustar", rest), Shape(mood=mood))
+    require(not (would and mood == NEGATIVE))
     infinitive = join(spanish.infinitive_group(said.spanish, said.clitic, who.person), said.spanish_tail)
-    tense = "conditional" if would else "present"
-    return _experience(english_side, who, "gustar", tense, Phrase("", infinitive), mood)
+    swim = Phrase(join("to", said.english, said.english_tail), infinitive)
+    if would:
+        liked = Predicate("would", "gustar", f"like {swim.english}")
+        return _experience(who, liked, swim, "conditional", mood)
+    return _experience(who, Predicate("like", "gustar", swim.english), swim, "present", mood)
 
 
 def aching(dice: Dice) -> Pair:
@@ -81,20 +81,18 @@ def aching(dice: Dice) -> Pair:
     require(who.noun is None and bool(who.object or not who.many))
     part = noun_phrase("the", noun, "bodies" in noun.kinds)
     owner = who.own if who.clitic else f"{who.english}'s"
-    part = part._replace(english=part.english.replace("the", owner, 1))
-    hurt, shape = Predicate("hurt", "doler"), Shape(tense, mood)
-    require(tense == "present" or not clauses.bare_past(hurt, shape, part.person))
-    english_side = english_clause(part, hurt, shape)
-    return _experience(english_side, who, "doler", clauses.spanish_tense(tense, state=True), part, mood)
+    mine = part._replace(english=part.english.replace("the", owner, 1))
+    hurt = Predicate("hurt", "doler", state=True)
+    require(tense == "present" or not clauses.bare_past(hurt, Shape(tense, mood), mine.person))
+    return _experience(who, hurt, part, tense, mood, subject=mine)
 
 
 def interest(dice: Dice) -> Pair:
     """ "Ana is interested in history.": "A Ana le interesa la historia." """
     who, noun = subject(dice), dice.noun("subject", "subject", "language", "plan", "trip")
     what = noun_phrase("generic", noun) if noun.count == "mass" else topic(dice, noun)
-    mood = dice.pick(MOODS)
-    english_side = english_clause(who, be("ser", f"interested in {what.english}"), Shape(mood=mood))
-    return _experience(english_side, who, "interesar", "present", what, mood)
+    said = Predicate("be", "interesar", f"interested in {what.english}")
+    return _experience(who, said, what, "present", dice.pick(MOODS))
 
 
 def feeling(dice: Dice) -> Pair:
@@ -102,10 +100,10 @@ def feeling(dice: Dice) -> Pair:
     who, felt = subject(dice), dice.entry("feelings")
     mood, tense = dice.pick(MOODS), dice.pick(NOW_OR_PAST)
     require(not clauses.asks_self(mood, who))
-    said = be("tener", felt.english, felt.spanish)
+    said = clauses.be("tener", felt.english, felt.spanish)
     if dice.chance(0.4):
         much = "mucha" if felt.gender == "f" else "mucho"
-        said = be("tener", f"very {felt.english}", f"{much} {felt.spanish}")
+        said = clauses.be("tener", f"very {felt.english}", f"{much} {felt.spanish}")
     return clauses.sentence(who, said, tense, mood)
 
 
@@ -124,8 +122,7 @@ def _short_clause(dice: Dice) -> Pair:
 def opinion(dice: Dice) -> Pair:
     """ "I think that Ana is tired." """
     who, inner, verb = subject(dice), phrases.attempt(_short_clause, dice), dice.expression("opinion")
-    if inner is None:
-        raise Nonsense
+    require(inner is not None)
     first = inner[0].split()[0]
     require(first not in (who.english, "that") and not (who.person in (0, 3) and first in ("I", "we")))
     mood = clauses.QUESTION if dice.chance(0.15) and who.person not in (0, 3) else clauses.STATEMENT
@@ -138,16 +135,15 @@ def reason(dice: Dice) -> Pair:
     word = cause.spanish
     if cause.copula == "estar":
         word = spanish.agree(word, "", "", who.gender, who.many)
-    state = be(cause.copula, cause.english, word)
-    verbs = [one for one in verbs_with("P") if one.english.replace(" ", "_") in cause.deeds]
-    verb, tense = dice.pick([one for one in verbs if "person" in one.subject]), dice.pick(("present", "past"))
+    state = clauses.be(cause.copula, cause.english, word)
+    deeds = [one for one in verbs_with("P") if one.english.replace(" ", "_") in cause.deeds]
+    verb, tense = dice.pick([one for one in deeds if "person" in one.subject]), dice.pick(("present", "past"))
     deed = predicate(dice, verb, who, tense, "fixed", 0.4)
-    require(
-        not (deed.clitic and tense == "present") and not clauses.bare_past(deed, Shape(tense), who.person)
-    )
+    require(not deed.clitic or tense != "present")
+    require(not clauses.bare_past(deed, Shape(tense), who.person))
     again = who._replace(spanish="")  # the second clause does not repeat "ella"
     if tense == "present":
         first, second = clause(who, state, Shape()), clause(again, deed, Shape())
-        return clauses.finished(f"when {first[0]}, {second[0]}", f"cuando {first[1]}, {second[1]}")
+        return finished(f"when {first[0]}, {second[0]}", f"cuando {first[1]}, {second[1]}")
     first, second = clause(who, deed, Shape(tense)), clause(again, state, Shape(tense))
-    return clauses.finished(f"{first[0]} because {second[0]}", f"{first[1]} porque {second[1]}")
+    return finished(f"{first[0]} because {second[0]}", f"{first[1]} porque {second[1]}")

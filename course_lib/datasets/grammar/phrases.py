@@ -5,20 +5,12 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple, TypeVar
 
-from course_lib.datasets.grammar import english, spanish
-from course_lib.datasets.grammar.lexicon import (
-    Adjective,
-    Entry,
-    Noun,
-    Place,
-    entries,
-    expressions,
-    of_kind,
-    places,
-)
+from course_lib.datasets.grammar import english, lexicon, spanish
+from course_lib.datasets.grammar.lexicon import Adjective, Entry, Noun, Place, entries, places
 from course_lib.datasets.grammar.tables import rows
 
 Card = TypeVar("Card")
+OWN = {"m": "his", "f": "her"}
 POSSESSIVES = ("my", "your", "his", "her", "our", "their")
 NUMBERS = ("two", "three", "four", "five", "six", "ten")
 
@@ -60,7 +52,7 @@ class Dice:
 
     def noun(self, *kinds: str) -> Noun:
         """Draw a noun of any of these kinds."""
-        return self.pick(of_kind(*kinds))
+        return self.pick(lexicon.of_kind(*kinds))
 
     def entry(self, table: str, kind: type[Entry] = Entry) -> Entry:
         """Draw an entry of a table."""
@@ -68,7 +60,7 @@ class Dice:
 
     def expression(self, kind: str) -> tuple[str, str]:
         """Draw a fixed expression of this kind."""
-        return self.pick(expressions(kind))
+        return self.pick(lexicon.expressions(kind))
 
 
 class Phrase(NamedTuple):
@@ -158,7 +150,7 @@ def noun_phrase(word: str, noun: Noun, many: bool = False, adjective: Adjective 
     if noun.stressed_a and not many:
         spanish_word = {"la": "el", "una": "un"}.get(spanish_word, spanish_word)  # el agua, un águila
     word = {"a": english.article(en), "generic": ""}.get(word, word)
-    own = ("her" if noun.gender == "f" else "his") if "person" in noun.kinds else "its"
+    own = OWN[noun.gender] if "person" in noun.kinds else "its"
     person, own = (4, "their") if many else (2, own)
     return Phrase(join(word, en), join(spanish_word, es), person, noun.gender, own, noun=noun)
 
@@ -166,10 +158,7 @@ def noun_phrase(word: str, noun: Noun, many: bool = False, adjective: Adjective 
 @cache
 def names() -> tuple[Phrase, ...]:
     """All first names, as phrases."""
-    own = {"f": "her", "m": "his"}
-    return tuple(
-        Phrase(row["name"], row["name"], 2, row["gender"], own[row["gender"]]) for row in rows("names")
-    )
+    return tuple(Phrase(one.name, one.name, 2, one.gender, OWN[one.gender]) for one in entries("names"))
 
 
 def possessed(owner: Phrase, noun: Noun, many: bool = False, adjective: Adjective | None = None) -> Phrase:
@@ -196,7 +185,7 @@ def human(dice: Dice, kind: str = "person") -> Phrase:
     """Draw a particular person or group, by name or by noun: "Ana", "my brother", "these tourists"."""
     if kind == "person" and dice.chance(0.35):
         return dice.pick(names())
-    noun = dice.pick(of_kind(kind))
+    noun = dice.noun(kind)
     many = "parent" not in noun.kinds and dice.chance(0.4)
     words = ("the", "the", "the", *pointing(many))
     if "spouse" in noun.kinds:

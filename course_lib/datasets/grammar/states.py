@@ -1,10 +1,8 @@
 """Sentence patterns with "be": qualities, comparisons, owners, places, times and ages."""
 
-from functools import cache
-
 from course_lib.datasets.grammar import clauses, english, lexicon, phrases, spanish
-from course_lib.datasets.grammar.clauses import MOODS, NOTHING, QUESTION, Pair, Predicate, be, mark, sentence
-from course_lib.datasets.grammar.lexicon import Adjective, Entry, Noun, adjectives, entries, expressions
+from course_lib.datasets.grammar.clauses import MOODS, QUESTION, Pair, Predicate, be, finished, mark, sentence
+from course_lib.datasets.grammar.lexicon import Adjective, Noun, adjectives, entries, expressions
 from course_lib.datasets.grammar.phrases import Dice, Phrase, agree, join, location, noun_phrase, require
 from course_lib.datasets.grammar.predicates import subject
 
@@ -34,7 +32,7 @@ def one_quality(dice: Dice) -> tuple[Phrase, Adjective]:
     return who, adjective
 
 
-def being(adjective: Adjective, who: Phrase, degree: Pair = NOTHING) -> Predicate:
+def being(adjective: Adjective, who: Phrase, degree: Pair = clauses.NOTHING) -> Predicate:
     """The predicate "be" with an adjective, and its degree ("very") if given."""
     form = agree(adjective, who.gender, who.many)
     return be(adjective.copula, join(degree[0], adjective.english), join(degree[1], form))
@@ -47,7 +45,7 @@ def quality(dice: Dice) -> Pair:
     require(not clauses.asks_self(mood, who))
     require(adjective.copula != "ser" or tense in ("present", "past"))
     graded = adjective.graded == "yes" and dice.chance(0.35)
-    degree = dice.expression("degree") if graded else NOTHING
+    degree = dice.expression("degree") if graded else clauses.NOTHING
     return sentence(who, being(adjective, who, degree), tense, mood)
 
 
@@ -119,21 +117,15 @@ def kinship(dice: Dice) -> Pair:
     """ "Ana is my sister.", "He isn't our neighbor." """
     who, noun, mood = subject(dice), dice.noun("kin", "parent"), dice.pick(MOODS)
     require(who.person == 2 and who.noun is None and noun.gender == who.gender)
-    owners = (
-        ("your", "his", "her", "their") if mood == QUESTION else ("my", "your", "our", "his", "her", "their")
-    )
+    owners = ("my", "your", "our", "his", "her", "their")
+    owners = [word for word in owners if mood != QUESTION or word not in ("my", "our")]
     other = noun_phrase(dice.pick(owners), noun)
     return sentence(who, be("ser", other.english, other.spanish), mood=mood)
 
 
-@cache
-def _belongings() -> tuple[Noun, ...]:
-    return tuple(noun for noun in lexicon.of_kind(*BELONGINGS) if "common" not in noun.kinds)
-
-
 def _belonging(dice: Dice) -> tuple[Noun, bool]:
     """Draw something that can belong to someone, and whether it is plural."""
-    noun = dice.pick(_belongings())
+    noun = dice.pick([one for one in lexicon.of_kind(*BELONGINGS) if "common" not in one.kinds])
     return noun, noun.count == "plural" or "pairs" in noun.kinds or dice.chance(0.4)
 
 
@@ -168,15 +160,10 @@ def origin(dice: Dice) -> Pair:
     return sentence(who, be("ser", f"from {en}", f"de {es}"), mood=dice.pick(MOODS))
 
 
-@cache
-def _prepositions(noun: Noun) -> tuple[Entry, ...]:
-    return tuple(one for one in entries("prepositions") if set(one.kinds) & set(noun.kinds))
-
-
 def _spot(dice: Dice, *kinds: str) -> Pair:
     """Draw a place relative to a thing: "under the table"."""
     noun = dice.noun(*kinds)
-    preposition = dice.pick(_prepositions(noun))
+    preposition = dice.pick([one for one in entries("prepositions") if set(one.kinds) & set(noun.kinds)])
     words = ("the", "the", "the", "my", "your", "this", "that")
     where = noun_phrase("the" if "common" in noun.kinds else dice.pick(words), noun)
     return f"{preposition.english} {where.english}", f"{preposition.spanish} {where.spanish}"
@@ -207,39 +194,35 @@ def whereabouts(dice: Dice) -> Pair:
     return sentence(who, said, tense, mood)
 
 
-def _something_somewhere(dice: Dice) -> tuple[Noun, Pair]:
+def _something_somewhere(dice: Dice) -> tuple[Noun, str, str]:
     """Draw a kind of thing, animal or person, and where there may be some."""
     roll = dice.roll()
     if roll < 0.45:
-        return dice.noun("portable", "losable"), _spot(dice, "surface", "container")
+        return dice.noun("portable", "losable"), *_spot(dice, "surface", "container")
     if roll < 0.6:
-        return dice.noun("building", "business"), _spot(dice, "building", "place")
+        return dice.noun("building", "business"), *_spot(dice, "building", "place")
     homes = (("job", "place"), ("general", "place"), ("pet", "room"), ("farmanimal", "pasture"))
     kind, home = dice.pick(homes)
-    return dice.noun(kind), location(dice, home)
+    return dice.noun(kind), *location(dice, home)
 
 
 def existence(dice: Dice) -> Pair:
     """ "There is a cat under the table.", "Are there many tourists?"; hay and había have no plural form."""
-    noun, where = _something_somewhere(dice)
-    require(noun.english not in where[0])
+    noun, where, donde = _something_somewhere(dice)
+    require(noun.english not in where)
     mood = dice.pick(MOODS)
     many = noun.count == "plural" or mood == clauses.NEGATIVE or dice.chance(0.6)
-    is_, are, hay = ("was", "were", "había") if dice.chance(0.3) else ("is", "are", "hay")
-    copula = are if many else is_
+    singular, plural, hay = ("was", "were", "había") if dice.chance(0.3) else ("is", "are", "hay")
+    copula = plural if many else singular
     if mood == clauses.NEGATIVE:
         what = noun_phrase("", noun, many)
-        return clauses.finished(
-            f"there {copula} no {what.english} {where[0]}", f"no {hay} {what.spanish} {where[1]}"
-        )
+        return finished(f"there {copula} no {what.english} {where}", f"no {hay} {what.spanish} {donde}")
     words = ("", "many") if mood == QUESTION else ("", "some", "many", "several", *phrases.NUMBERS)
     if noun.count == "plural":  # nobody counts scissors
         words = ("", "some") if mood == clauses.STATEMENT else ("",)
     what = noun_phrase(dice.pick(words) if many else "a", noun, many)
-    first = (copula, "there") if mood == QUESTION else ("there", copula)
-    return clauses.finished(
-        join(*first, what.english, where[0]), join(hay, what.spanish, where[1]), mark(mood)
-    )
+    there = f"{copula} there" if mood == QUESTION else f"there {copula}"
+    return finished(join(there, what.english, where), join(hay, what.spanish, donde), mark(mood))
 
 
 def weather(dice: Dice) -> Pair:
@@ -249,13 +232,12 @@ def weather(dice: Dice) -> Pair:
         said, time = be(row.verb, row.english, row.spanish), tense
     else:
         verb = dice.expression("precipitation")
-        tenses = (("past", "past"), ("going to", "future"), ("progressive", "present"))
-        tense, time = dice.pick(tenses)
+        tense, time = dice.pick((("past", "past"), ("going to", "future"), ("progressive", "present")))
         said = Predicate(*verb, *dice.expression("amount of rain"))
     if dice.chance(0.6):
         said = said.longer(*location(dice, "city", "country"))
     mood = dice.pick(MOODS)
-    return sentence(IT, said.longer(*dice.pick((NOTHING, *expressions(f"{time} time")))), tense, mood)
+    return sentence(IT, said.longer(*dice.pick((clauses.NOTHING, *expressions(f"{time} time")))), tense, mood)
 
 
 def hour(dice: Dice) -> Pair:
