@@ -86,14 +86,7 @@ class Phrase(NamedTuple):
         return self.person > 2
 
 
-PRONOUNS = (
-    Phrase("I", "", 0, "m", "my", "me", "mí", "me"),
-    Phrase("you", "", 1, "m", "your", "you", "ti", "te"),
-    Phrase("he", "él", 2, "m", "his", "him", "él", "lo"),
-    Phrase("she", "ella", 2, "f", "her", "her", "ella", "la"),
-    Phrase("we", "", 3, "m", "our", "us", "nosotros", "nos"),
-    Phrase("they", "ellos", 4, "m", "their", "them", "ellos", "los"),
-)
+PRONOUNS = tuple(Phrase(**row | {"person": int(row["person"])}) for row in rows("pronouns"))
 WITH = {"con mí": "conmigo", "con ti": "contigo"}
 WHO = Phrase("who", "quién", own="their")
 
