@@ -14,7 +14,6 @@ from functools import cache
 from course_lib.datasets.grammar.phrases import Dice, join
 from course_lib.datasets.grammar.tables import rows
 
-CLASSES = ("negative", "positive")
 SEED = 20261
 
 Review = tuple[str, int]

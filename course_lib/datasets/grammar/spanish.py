@@ -74,15 +74,11 @@ def _endings(infinitive: str, tense: str) -> list[str]:
 def _present(infinitive: str, tense: str = "present") -> list[str]:
     """Present forms of stem-changing verbs: the vowel changes where it is stressed (all but nosotros)."""
     change, stem = _irregular().get((infinitive, "stem"), ""), infinitive[:-2]
-    stressed = _swap(stem, change) if change else stem
-    stems = [stressed] * 5
+    stems = [_swap(stem, change) if change else stem] * 5
     stems[3] = _weak(infinitive) if tense == "subjunctive" else stem
-    forms = []
-    for stem, ending in zip(stems, _endings(infinitive, tense), strict=True):
-        if re.search(r"(?<!g)uir$", infinitive) and not ending.startswith("i"):
-            stem += "y"  # construyo, construimos
-        forms.append(_spell(stem, ending, infinitive))
-    return forms
+    y = "y" if re.search(r"(?<!g)uir$", infinitive) else ""  # construyo, construimos
+    pairs = zip(stems, _endings(infinitive, tense), strict=True)
+    return [_spell(stem + (y if ending[0] != "i" else ""), ending, infinitive) for stem, ending in pairs]
 
 
 def _soften(form: str) -> str:
