@@ -13,72 +13,32 @@ Each English sentence has exactly one Spanish translation, by these conventions 
 
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 
-from course_lib.datasets.grammar import asking, deeds, feelings, settings, states
 from course_lib.datasets.grammar.clauses import Pair
-from course_lib.datasets.grammar.phrases import Dice
+from course_lib.datasets.grammar.phrases import Dice, attempt
+from course_lib.datasets.grammar.tables import rows
 
 LONGEST = 8  # words in a sentence
 SEED = 20260
 # Number of pairs to generate from each pattern; a small pattern may produce fewer.
-WANTED: dict[Callable[[Dice], Pair | None], int] = {
-    deeds.statement: 30000,
-    deeds.denial: 13000,
-    asking.question: 7000,
-    deeds.routine: 3500,
-    deeds.helping: 1000,
-    deeds.willing: 5000,
-    deeds.giving: 2500,
-    deeds.portion: 1000,
-    deeds.order: 2500,
-    deeds.not_yet: 800,
-    asking.asked_what: 2000,
-    asking.asked_which: 1000,
-    asking.asked_where: 1800,
-    asking.asked_whither: 500,
-    asking.asked_who: 1500,
-    asking.asked_whom: 700,
-    asking.asked_being: 900,
-    asking.why_being: 700,
-    asking.ever: 600,
-    states.quality: 5000,
-    states.two_qualities: 1200,
-    states.comparison: 2000,
-    states.profession: 900,
-    states.kinship: 500,
-    states.this_is: 1000,
-    states.belonging: 1000,
-    states.origin: 700,
-    settings.whereabouts: 2000,
-    settings.existence: 2000,
-    settings.weather: 500,
-    settings.hour: 900,
-    settings.age: 700,
-    feelings.liking: 1800,
-    feelings.liking_to: 1200,
-    feelings.aching: 700,
-    feelings.interest: 500,
-    feelings.feeling: 700,
-    feelings.opinion: 1300,
-    feelings.reason: 900,
+WANTED: dict[Callable[[Dice], Pair], int] = {
+    getattr(import_module(f"{__name__}.{row['module']}"), row["pattern"]): int(row["pairs"])
+    for row in rows("patterns")
 }
 
 
-def _fits(pair: Pair) -> bool:
-    return all(text.count(" ") < LONGEST for text in pair)
-
-
-def _fill(pattern: Callable[[Dice], Pair | None], wanted: int, found: dict[str, str]) -> None:
+def _fill(pattern: Callable[[Dice], Pair], wanted: int, found: dict[str, str]) -> None:
     """Rejection sampling: draw from a pattern until it has `wanted` new pairs, at most 8 draws per pair.
 
     Raises ValueError if an English sentence gets two translations.
     """
-    dice = Dice(f"{SEED} {pattern.__name__}")
-    full, draws = len(found) + wanted, 0
-    while len(found) < full and draws < 8 * wanted:
-        draws += 1
-        pair = pattern(dice)
-        if pair is None or not _fits(pair):
+    dice, full = Dice(f"{SEED} {pattern.__name__}"), len(found) + wanted
+    for _ in range(8 * wanted):
+        if len(found) == full:
+            break
+        pair = attempt(pattern, dice)
+        if pair is None or any(text.count(" ") >= LONGEST for text in pair):
             continue
         if found.setdefault(*pair) != pair[1]:
             raise ValueError(f"{pair[0]!r} has two translations: {found[pair[0]]!r} and {pair[1]!r}")

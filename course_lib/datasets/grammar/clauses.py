@@ -3,9 +3,11 @@
 from typing import NamedTuple
 
 from course_lib.datasets.grammar import english, spanish
-from course_lib.datasets.grammar.phrases import Phrase, join
+from course_lib.datasets.grammar.lexicon import Entry
+from course_lib.datasets.grammar.phrases import Phrase, join, require
 
 Pair = tuple[str, str]  # English, Spanish
+NOTHING: Pair = ("", "")
 STATEMENT, NEGATIVE, QUESTION = "statement", "negative", "question"
 MOODS = (STATEMENT, STATEMENT, STATEMENT, NEGATIVE, QUESTION)
 
@@ -26,9 +28,8 @@ class Predicate(NamedTuple):
 
     def longer(self, en: str, es: str) -> "Predicate":
         """Return a copy with more words at the end."""
-        return self._replace(
-            english_tail=join(self.english_tail, en), spanish_tail=join(self.spanish_tail, es)
-        )
+        en, es = join(self.english_tail, en), join(self.spanish_tail, es)
+        return self._replace(english_tail=en, spanish_tail=es)
 
 
 class Shape(NamedTuple):
@@ -39,8 +40,18 @@ class Shape(NamedTuple):
 
     tense: str = "present"
     mood: str = STATEMENT
-    adverb: Pair = ("", "")
-    asked: Pair = ("", "")
+    adverb: Pair = NOTHING
+    asked: Pair = NOTHING
+
+
+def bare(verb: Entry, en: str = "", es: str = "", clitic: str = "") -> Predicate:
+    """The predicate of a verb in the lexicon, with these words at its end."""
+    return Predicate(verb.english, verb.spanish, en, es, clitic, state=verb.past == "state")
+
+
+def be(copula: str, en: str = "", es: str = "") -> Predicate:
+    """The predicate "be", in Spanish ser, estar or tener, with its complement."""
+    return Predicate("be", copula, en, es, state=True)
 
 
 def bare_past(predicate: Predicate, shape: Shape, person: int) -> bool:
@@ -52,26 +63,19 @@ def bare_past(predicate: Predicate, shape: Shape, person: int) -> bool:
 
 def spanish_tense(tense: str, state: bool) -> str:
     """The Spanish tense for an English one: imperfect for "used to" and for past states."""
-    if tense == "used to" or (tense == "past" and state):
-        return "imperfect"
-    return tense
+    return "imperfect" if tense == "used to" or (tense == "past" and state) else tense
 
 
 def english_clause(subject: Phrase, predicate: Predicate, shape: Shape) -> str:
     """Build the English clause, with do-support and inversion where the mood requires them."""
-    group = english.verb_group(predicate.english, shape.tense, subject.person)
-    auxiliary, negative, main, plain = group
-    adverb = shape.adverb[0]
-    if shape.asked[0] or shape.mood == QUESTION:
-        first = negative if shape.mood == NEGATIVE else auxiliary
-        if first == "am not":
-            return join(shape.asked[0], "am", subject.english, "not", adverb, main, predicate.english_tail)
-        return join(shape.asked[0], first, subject.english, adverb, main, predicate.english_tail)
-    if shape.mood == NEGATIVE:
-        return join(subject.english, negative, adverb, main, predicate.english_tail)
-    if plain:
-        return join(subject.english, adverb, plain, predicate.english_tail)
-    return join(subject.english, auxiliary, adverb, main, predicate.english_tail)
+    auxiliary, negative, main, plain = english.verb_group(predicate.english, shape.tense, subject.person)
+    adverb, asked, tail = shape.adverb[0], shape.asked[0], predicate.english_tail
+    first = negative if shape.mood == NEGATIVE else auxiliary
+    if asked or shape.mood == QUESTION:
+        return join(asked, first, subject.english, adverb, main, tail)
+    if plain and shape.mood == STATEMENT:
+        return join(subject.english, adverb, plain, tail)
+    return join(subject.english, first, adverb, main, tail)
 
 
 def spanish_clause(subject: Phrase, predicate: Predicate, shape: Shape) -> str:
@@ -79,11 +83,10 @@ def spanish_clause(subject: Phrase, predicate: Predicate, shape: Shape) -> str:
     tense = spanish_tense(shape.tense, predicate.state)
     group = spanish.verb_group(predicate.spanish, tense, subject.person, predicate.clitic)
     verb = join(shape.adverb[1], "no" if shape.mood == NEGATIVE else "", group)
-    if shape.asked[1] and predicate.spanish in ("ser", "estar"):
-        return join(shape.asked[1], verb, predicate.spanish_tail, subject.spanish)
-    if shape.asked[1]:
-        return join(shape.asked[1], verb, subject.spanish, predicate.spanish_tail)
-    return join(subject.spanish, verb, predicate.spanish_tail)
+    if not shape.asked[1]:
+        return join(subject.spanish, verb, predicate.spanish_tail)
+    rest = (subject.spanish, predicate.spanish_tail)
+    return join(shape.asked[1], verb, *(rest[::-1] if predicate.spanish in ("ser", "estar") else rest))
 
 
 def clause(subject: Phrase, predicate: Predicate, shape: Shape) -> Pair:
@@ -98,23 +101,17 @@ def governed(verb: tuple[str, str, str], predicate: Predicate, person: int, stat
     `Predicate`. The infinitive's pronoun is attached to it: "quiero verlo", "tengo que levantarme".
     """
     en, es, link = verb
+    first, _, to = en.partition(" ")
     attached = spanish.infinitive_group(predicate.spanish, predicate.clitic, person)
-    first, to, _ = en.partition(" to")
-    return Predicate(
-        first,
-        es,
-        join(to.strip(), predicate.english, predicate.english_tail),
-        join(link, attached, predicate.spanish_tail),
-        state=state,
-    )
+    tail = join(to, predicate.english, predicate.english_tail)
+    return Predicate(first, es, tail, join(link, attached, predicate.spanish_tail), state=state)
 
 
 def finished(en: str, es: str, mark: str = ".") -> Pair:
     """Finish a sentence: contractions, a capital letter, punctuation (in Spanish also in front)."""
     es = spanish.contract(es)
-    en = en[0].upper() + en[1:] + mark
     opening = {"?": "¿", "!": "¡"}.get(mark, "")
-    return en, opening + es[0].upper() + es[1:] + mark
+    return en[0].upper() + en[1:] + mark, opening + es[0].upper() + es[1:] + mark
 
 
 def mark(mood: str) -> str:
@@ -125,3 +122,15 @@ def mark(mood: str) -> str:
 def asks_self(mood: str, subject: Phrase) -> bool:
     """Whether this would be a question about "I" or "we", which the grammar excludes."""
     return mood == QUESTION and subject.person in (0, 3)
+
+
+def sentence(subject: Phrase, said: Predicate, tense: str = "present", mood: str = STATEMENT) -> Pair:
+    """The finished sentence: a statement, or a yes/no question."""
+    require(not asks_self(mood, subject))
+    return finished(*clause(subject, said, Shape(tense, mood)), mark(mood))
+
+
+def wh_question(asked: Pair, subject: Phrase, said: Predicate, tense: str, mood: str = QUESTION) -> Pair:
+    """The finished question that begins with a question word."""
+    require(subject.person not in (0, 3))
+    return finished(*clause(subject, said, Shape(tense, mood, asked=asked)), "?")

@@ -5,64 +5,57 @@ from functools import cache
 
 from course_lib.datasets.grammar.tables import rows
 
-VOWELS = "aeiou"
-MODALS = {"can": "can't", "must": "must not", "should": "shouldn't"}
+MODALS = {"can": "can't", "must": "must not", "should": "shouldn't", "would": "wouldn't"}
 # The order of persons everywhere: I, you, he/she/it, we, they.
 BE = ("am", "are", "is", "are", "are")
 WAS = ("was", "were", "was", "were", "were")
 
 
-def _doubles(word: str) -> bool:
-    """Whether the last consonant is doubled before -ed, -ing, -er: stop, big (one syllable, one vowel)."""
-    return re.fullmatch(r"(qu|[^aeiou])*[aeiou][^aeiouwxy]", word) is not None
+def _double(word: str) -> str:
+    """Double the last consonant before -ed, -ing, -er: stop, big (one syllable, one vowel)."""
+    return word + word[-1] if re.fullmatch(r"(qu|[^aeiou])*[aeiou][^aeiouwxy]", word) else word
+
+
+def _suffixed(word: str, suffix: str) -> str:
+    """Add -ed or -er: carried, happier, bigger, nicer."""
+    if re.search(r"[^aeiou]y$", word):
+        return word[:-1] + "i" + suffix
+    return re.sub(r"e$", "", _double(word)) + suffix
+
+
+def _with_s(word: str, sibilants: str) -> str:
+    if re.search(r"[^aeiou]y$", word):
+        return word[:-1] + "ies"
+    return word + ("es" if re.search(f"({sibilants})$", word) else "s")
 
 
 def plural(noun: str) -> str:
     """The regular plural: book, box, city, potato, tomato."""
-    if re.search(r"[^aeiou]y$", noun):
-        return noun[:-1] + "ies"
-    if re.search(r"(s|x|z|ch|sh|tomato|potato)$", noun):
-        return noun + "es"
-    return noun + "s"
+    return _with_s(noun, "s|x|z|ch|sh|tomato|potato")
 
 
 def article(word: str) -> str:
     """ "a" or "an", by the first sound of `word`: an egg, a uniform, an honest man."""
-    if re.match(r"(hon|hour)", word):
-        return "an"
-    return "an" if word[0].lower() in VOWELS and not re.match(r"(uni|use|eu|one)", word) else "a"
+    return "an" if re.match(r"hon|hour|(?!uni|use|eu|one)[aeiou]", word, re.IGNORECASE) else "a"
 
 
 def comparative(adjective: str) -> str:
     """The regular comparative: taller, bigger, happier, more modern."""
-    if re.search(r"[^aeiou]y$", adjective):
-        return adjective[:-1] + "ier"
-    if len(re.findall(r"[aeiouy]+", re.sub(r"e$", "", adjective))) > 1:
+    syllables = re.findall(r"[aeiouy]+", re.sub(r"e$", "", adjective))
+    if len(syllables) > 1 and not re.search(r"[^aeiou]y$", adjective):
         return "more " + adjective
-    if _doubles(adjective):
-        adjective += adjective[-1]
-    return re.sub(r"e$", "", adjective) + "er"
-
-
-def _third(word: str) -> str:
-    if re.search(r"[^aeiou]y$", word):
-        return word[:-1] + "ies"
-    return word + ("es" if re.search(r"(s|x|z|ch|sh|o)$", word) else "s")
-
-
-def _past(word: str) -> str:
-    if re.search(r"[^aeiou]y$", word):
-        return word[:-1] + "ied"
-    return re.sub(r"e$", "", word + word[-1] if _doubles(word) else word) + "ed"
-
-
-def _gerund(word: str) -> str:
-    return re.sub(r"(?<!e)e$", "", word + word[-1] if _doubles(word) else word) + "ing"
+    return _suffixed(adjective, "er")
 
 
 @cache
 def _irregular() -> dict[str, dict[str, str]]:
     return {row["base"]: row for row in rows("english_verbs")}
+
+
+def _regular(verb: str, which: str) -> str:
+    if which == "third":
+        return _with_s(verb, "s|x|z|ch|sh|o")
+    return re.sub(r"(?<!e)e$", "", _double(verb)) + "ing" if which == "gerund" else _suffixed(verb, "ed")
 
 
 @cache
@@ -71,35 +64,22 @@ def form(verb: str, which: str) -> str:
 
     which: "third", "past", "participle" or "gerund".
     """
-    word, _, rest = verb.partition(" ")
-    rules = {"third": _third, "past": _past, "participle": _past, "gerund": _gerund}
-    found = _irregular().get(word, {}).get(which) or rules[which](word)
-    return f"{found} {rest}" if rest else found
+    word, space, rest = verb.partition(" ")
+    return (_irregular().get(word, {}).get(which) or _regular(word, which)) + space + rest
 
 
-def _contract(auxiliary: str) -> str:
-    return {"am": "am not", "will": "won't"}.get(auxiliary, auxiliary + "n't")
-
-
-def _be(tense: str, person: int) -> tuple[str, str]:
-    words = {
+def _auxiliary(verb: str, tense: str, person: int) -> tuple[str, str]:
+    """The auxiliary and the main verb after it; "be" itself is the auxiliary of its present and past."""
+    forms = {
         "present": (BE[person], ""),
         "past": (WAS[person], ""),
-        "future": ("will", "be"),
-        "going to": (BE[person], "going to be"),
-    }
-    return words[tense]
-
-
-def _compound(verb: str, tense: str, person: int) -> tuple[str, str]:
-    words = {
         "progressive": (BE[person], form(verb, "gerund")),
         "past progressive": (WAS[person], form(verb, "gerund")),
         "perfect": ("has" if person == 2 else "have", form(verb, "participle")),
         "future": ("will", verb),
         "going to": (BE[person], f"going to {verb}"),
     }
-    return words[tense]
+    return forms[tense]
 
 
 @cache
@@ -110,15 +90,11 @@ def verb_group(verb: str, tense: str, person: int) -> tuple[str, str, str, str]:
     """
     if verb in MODALS:
         return verb, MODALS[verb], "", ""
-    if verb == "be":
-        auxiliary, main = _be(tense, person)
-        return auxiliary, _contract(auxiliary), main, ""
-    if tense == "present":
-        do = "does" if person == 2 else "do"
-        return do, do + "n't", verb, form(verb, "third") if person == 2 else verb
-    if tense == "past":
-        return "did", "didn't", verb, form(verb, "past")
     if tense == "used to":
         return "did", "didn't", f"use to {verb}", f"used to {verb}"
-    auxiliary, main = _compound(verb, tense, person)
-    return auxiliary, _contract(auxiliary), main, ""
+    if tense == "past" and verb != "be":
+        return "did", "didn't", verb, form(verb, "past")
+    if tense == "present" and verb != "be":
+        return ("does", "doesn't", verb, form(verb, "third")) if person == 2 else ("do", "don't", verb, verb)
+    auxiliary, main = _auxiliary(verb, tense, person)
+    return auxiliary, {"am": "am not", "will": "won't"}.get(auxiliary, auxiliary + "n't"), main, ""

@@ -1,17 +1,36 @@
 """Bilingual phrases: noun phrases, people and places, and the random source that draws them."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple, TypeVar
 
-from course_lib.datasets.grammar import english, spanish
-from course_lib.datasets.grammar.lexicon import Adjective, Noun, Place, of_kind
+from course_lib.datasets.grammar import english, lexicon, spanish
+from course_lib.datasets.grammar.lexicon import Adjective, Entry, Noun, Place, entries, places
 from course_lib.datasets.grammar.tables import rows
 
 Card = TypeVar("Card")
-OWN = ("my", "your", "his", "our", "their")
+OWN = {"m": "his", "f": "her"}
+POSSESSIVES = ("my", "your", "his", "her", "our", "their")
 NUMBERS = ("two", "three", "four", "five", "six", "ten")
+
+
+class Nonsense(Exception):
+    """Raised when a random draw makes no sense; another draw is needed."""
+
+
+def require(sensible: bool) -> None:
+    """Rejection sampling: reject the draw, by raising Nonsense, unless it is sensible."""
+    if not sensible:
+        raise Nonsense
+
+
+def attempt(pattern: Callable[["Dice"], Card], dice: "Dice") -> Card | None:
+    """Draw once from a pattern; None if the draw makes no sense."""
+    try:
+        return pattern(dice)
+    except Nonsense:
+        return None
 
 
 class Dice:
@@ -30,6 +49,18 @@ class Dice:
     def chance(self, probability: float) -> bool:
         """Draw True with this probability."""
         return self.roll() < probability
+
+    def noun(self, *kinds: str) -> Noun:
+        """Draw a noun of any of these kinds."""
+        return self.pick(lexicon.of_kind(*kinds))
+
+    def entry(self, table: str, kind: type[Entry] = Entry) -> Entry:
+        """Draw an entry of a table."""
+        return self.pick(entries(table, kind))
+
+    def expression(self, kind: str) -> tuple[str, str]:
+        """Draw a fixed expression of this kind."""
+        return self.pick(lexicon.expressions(kind))
 
 
 class Phrase(NamedTuple):
@@ -55,15 +86,8 @@ class Phrase(NamedTuple):
         return self.person > 2
 
 
-PRONOUNS = (
-    Phrase("I", "", 0, "m", "my", "me", "mí", "me"),
-    Phrase("you", "", 1, "m", "your", "you", "ti", "te"),
-    Phrase("he", "él", 2, "m", "his", "him", "él", "lo"),
-    Phrase("she", "ella", 2, "f", "her", "her", "ella", "la"),
-    Phrase("we", "", 3, "m", "our", "us", "nosotros", "nos"),
-    Phrase("they", "ellos", 4, "m", "their", "them", "ellos", "los"),
-)
-WITH = {"I": "conmigo", "you": "contigo"}
+PRONOUNS = tuple(Phrase(**row | {"person": int(row["person"])}) for row in rows("pronouns"))
+WITH = {"con mí": "conmigo", "con ti": "contigo"}
 WHO = Phrase("who", "quién", own="their")
 
 
@@ -72,34 +96,39 @@ def join(*words: str) -> str:
     return " ".join(filter(None, words))
 
 
+def prepositional(link: str, pronoun: Phrase) -> str:
+    """A Spanish preposition and a pronoun: "de ella", "conmigo"."""
+    return WITH.get(f"{link} {pronoun.strong}", f"{link} {pronoun.strong}")
+
+
+@cache
+def _determiners(number: str) -> dict[str, dict[str, str]]:
+    return {row[number]: row for row in rows("determiners") if row[number]}
+
+
 @cache
 def determiner(word: str, gender: str, many: bool) -> str:
     """The Spanish determiner for an English one, or "" for none; raises KeyError for an unknown word."""
     if not word:
         return ""
-    cell = ("m" if gender == "m" else "f") + ("p" if many else "s")
-    return _determiners()[word, many][cell]
+    return _determiners("plural" if many else "singular")[word][gender + ("p" if many else "s")]
 
 
-@cache
-def _determiners() -> dict[tuple[str, bool], dict[str, str]]:
-    table = {}
-    for row in rows("determiners"):
-        table |= {(row["singular"], False): row} if row["singular"] else {}
-        table |= {(row["plural"], True): row} if row["plural"] else {}
-    return table
+def agree(adjective: Adjective, gender: str, many: bool) -> str:
+    """The Spanish adjective, in agreement with a gender and a number."""
+    return spanish.agree(adjective.spanish, adjective.feminine, adjective.plural, gender, many)
 
 
 def modified(noun: Noun, adjective: Adjective | None, many: bool) -> tuple[str, str]:
     """Noun and adjective: adjective first in English, last in Spanish (except in "un buen libro")."""
-    words = (noun.english_plural, noun.spanish_plural) if many else (noun.english, noun.spanish)
+    en, es = (noun.plural, noun.spanish_plural) if many else (noun.english, noun.spanish)
     if adjective is None:
-        return words
-    form = spanish.agree(adjective.spanish, adjective.feminine, adjective.plural, noun.gender, many)
+        return en, es
+    form = agree(adjective, noun.gender, many)
     if adjective.position == "before":
         short = form.removesuffix("o") if noun.gender == "m" and not many else form
-        return f"{adjective.english} {words[0]}", f"{short} {words[1]}"
-    return f"{adjective.english} {words[0]}", f"{words[1]} {form}"
+        return f"{adjective.english} {en}", f"{short} {es}"
+    return f"{adjective.english} {en}", f"{es} {form}"
 
 
 @cache
@@ -111,61 +140,51 @@ def noun_phrase(word: str, noun: Noun, many: bool = False, adjective: Adjective 
     """
     en, es = modified(noun, adjective, many)
     spanish_word = determiner("the" if word == "generic" else word, noun.gender, many)
-    if noun.stressed_a and not many and spanish_word in ("la", "una"):
-        spanish_word = {"la": "el", "una": "un"}[spanish_word]  # el agua, un águila
-    if word == "a":
-        word = english.article(en)
-    own = "their" if many else ("her" if noun.gender == "f" else "his") if "person" in noun.kinds else "its"
-    return Phrase(
-        join("" if word == "generic" else word, en),
-        join(spanish_word, es),
-        4 if many else 2,
-        noun.gender,
-        own,
-        noun=noun,
-    )
+    if noun.stressed_a and not many:
+        spanish_word = {"la": "el", "una": "un"}.get(spanish_word, spanish_word)  # el agua, un águila
+    word = {"a": english.article(en), "generic": ""}.get(word, word)
+    own = OWN[noun.gender] if "person" in noun.kinds else "its"
+    person, own = (4, "their") if many else (2, own)
+    return Phrase(join(word, en), join(spanish_word, es), person, noun.gender, own, noun=noun)
 
 
 @cache
 def names() -> tuple[Phrase, ...]:
     """All first names, as phrases."""
-    return tuple(
-        Phrase(row["name"], row["name"], 2, row["gender"], "her" if row["gender"] == "f" else "his")
-        for row in rows("names")
-    )
+    return tuple(Phrase(one.name, one.name, 2, one.gender, OWN[one.gender]) for one in entries("names"))
 
 
 def possessed(owner: Phrase, noun: Noun, many: bool = False, adjective: Adjective | None = None) -> Phrase:
     """ "Ana's red car": "el coche rojo de Ana"."""
     thing = noun_phrase("the", noun, many, adjective)
-    return thing._replace(
-        english=f"{owner.english}'s {modified(noun, adjective, many)[0]}",
-        spanish=f"{thing.spanish} de {owner.spanish}",
-    )
+    en = f"{owner.english}'s {modified(noun, adjective, many)[0]}"
+    return thing._replace(english=en, spanish=f"{thing.spanish} de {owner.spanish}")
 
 
 def both(first: Phrase, second: Phrase) -> Phrase:
     """ "Ana and Pedro": masculine unless both are feminine; first person plural with "I"."""
     gender = "f" if first.gender == second.gender == "f" else "m"
-    if second.english == "I":
-        return Phrase(f"{first.english} and I", f"{first.spanish} y yo", 3, "m", "our")
-    return Phrase(
-        f"{first.english} and {second.english}", f"{first.spanish} y {second.spanish}", 4, gender, "their"
-    )
+    person, own = (3, "our") if second.english == "I" else (4, "their")
+    en, es = f"{first.english} and {second.english}", f"{first.spanish} y {second.spanish or 'yo'}"
+    return Phrase(en, es, person, gender, own)
 
 
-def human(dice: Dice, kinds: tuple[str, ...] = ("person",)) -> Phrase:
+def pointing(many: bool) -> tuple[str, str]:
+    """The demonstratives of a number."""
+    return ("these", "those") if many else ("this", "that")
+
+
+def human(dice: Dice, kind: str = "person") -> Phrase:
     """Draw a particular person or group, by name or by noun: "Ana", "my brother", "these tourists"."""
-    if kinds == ("person",) and dice.chance(0.35):
+    if kind == "person" and dice.chance(0.35):
         return dice.pick(names())
-    noun = dice.pick(of_kind(*kinds))
+    noun = dice.noun(kind)
     many = "parent" not in noun.kinds and dice.chance(0.4)
-    if {"kin", "parent"} & set(noun.kinds):
+    words = ("the", "the", "the", *pointing(many))
+    if "spouse" in noun.kinds:
+        words = ("my", "your", "his" if noun.gender == "f" else "her")
+    elif {"kin", "parent"} & set(noun.kinds):
         words = ("my", "my", "your", "your", "our", "his", "her", "their")
-        if "spouse" in noun.kinds:
-            words = ("my", "your", "his" if noun.gender == "f" else "her")
-    else:
-        words = ("the", "the", "the", "these" if many else "this", "those" if many else "that")
     return noun_phrase(dice.pick(words), noun, many)
 
 
@@ -175,18 +194,12 @@ def place_phrase(place: Noun | Place, english_link: str) -> tuple[str, str]:
     "at" means the preposition that the place requires: at home, in the park, on the island.
     """
     if isinstance(place, Place):
-        words = {"to": place.to, "at": place.at, "": place.english}
-        return words[english_link], place.spanish
+        return {"to": place.to, "at": place.at, "": place.english}[english_link], place.spanish
     thing = noun_phrase("the", place)
-    link = place.preposition if english_link == "at" else english_link
-    return join(link, thing.english), thing.spanish
+    return join(place.preposition if english_link == "at" else english_link, thing.english), thing.spanish
 
 
-@cache
-def professions() -> tuple[tuple[str, str, str], ...]:
-    """All professions with both genders: English, masculine and feminine."""
-    return tuple(
-        (row["english"], row["masculine"], row["feminine"])
-        for row in rows("people")
-        if row["kinds"] == "job" and row["masculine"] and row["feminine"]
-    )
+def location(dice: Dice, *kinds: str) -> tuple[str, str]:
+    """Draw a place of one of these kinds, with prepositions: "at home", "en casa"."""
+    en, es = place_phrase(dice.pick(places(*kinds)), "at")
+    return en, f"en {es}"

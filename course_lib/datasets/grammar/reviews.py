@@ -9,31 +9,18 @@ The label is the sentiment of the main clause after all negations, by these conv
 """
 
 import hashlib
-from collections.abc import Callable
 from functools import cache
 
 from course_lib.datasets.grammar.phrases import Dice, join
+from course_lib.datasets.grammar.tables import rows
 
-CLASSES = ("negative", "positive")
 SEED = 20261
 
 Review = tuple[str, int]
 
-QUALITIES = {  # adjectives by kind of thing: negative, positive
-    "tale": ("boring silly predictable confusing", "exciting moving funny clever"),
-    "actor": ("wooden dull weak bad", "brilliant convincing strong good"),
-    "food": ("cold salty stale bland", "fresh tasty delicious warm"),
-    "person": ("rude careless unfriendly impatient", "polite helpful friendly patient"),
-    "room": ("dirty noisy dark cramped", "clean quiet bright comfortable"),
-    "place": ("ugly crowded dirty dull", "beautiful peaceful clean lovely"),
-    "sky": ("awful dreadful bad miserable", "lovely pleasant good glorious"),
-}
-WORLDS = (  # things that occur together, each with its kind of adjectives
-    {"film": "tale", "story": "tale", "dialogue": "tale", "hero": "actor", "villain": "actor"},
-    {"soup": "food", "bread": "food", "cake": "food", "waiter": "person", "kitchen": "room"},
-    {"room": "room", "hotel": "room", "garden": "place", "breakfast": "food", "porter": "person"},
-    {"beach": "place", "village": "place", "weather": "sky", "guide": "person", "lunch": "food"},
-)
+# Adjectives by kind of thing: negative, positive.
+QUALITIES = {row["kind"]: (row["negative"], row["positive"]) for row in rows("review_qualities")}
+WORLDS = tuple(dict.fromkeys(row["world"] for row in rows("review_things")))  # things that occur together
 EVENTS = ("film", "play", "concert", "dinner", "picnic", "holiday", "party", "trip", "lecture", "match")
 STRESS = ("", "", "", "really", "very", "rather")
 NEGATIONS = ("not", "not", "never", "hardly", "far from", "anything but")
@@ -46,12 +33,14 @@ SPEAKERS = (  # subjects that will not do it, that will
 )
 
 
-def a_clause(dice: Dice, world: dict[str, str], verdict: int, besides: str = "") -> tuple[str, str]:
+def a_clause(dice: Dice, world: str, verdict: int, besides: str = "") -> tuple[str, str]:
     """Draw a thing from this world, and a clause with this sentiment about it: "the soup was not cold"."""
-    thing = dice.pick([name for name in world if name != besides])
+    things = [row for row in rows("review_things") if row["world"] == world and row["english"] != besides]
+    thing = dice.pick(things)
     denied = dice.chance(0.25)
-    quality = dice.pick(QUALITIES[world[thing]][verdict ^ denied].split())
-    return thing, join("the", thing, "was", dice.pick(NEGATIONS if denied else STRESS), quality)
+    quality = dice.pick(QUALITIES[thing["kind"]][verdict ^ denied].split())
+    said = join("the", thing["english"], "was", dice.pick(NEGATIONS if denied else STRESS), quality)
+    return thing["english"], said
 
 
 def plain(dice: Dice, verdict: int) -> str:
@@ -64,8 +53,7 @@ def contrast(dice: Dice, verdict: int) -> str:
     world = dice.pick(WORLDS)
     thing, main = a_clause(dice, world, verdict)
     other = a_clause(dice, world, 1 - verdict, besides=thing)[1]
-    forms = (f"{other}, but {main}", f"although {other}, {main}", f"{main}, although {other}")
-    return dice.pick(forms)
+    return dice.pick((f"{other}, but {main}", f"although {other}, {main}", f"{main}, although {other}"))
 
 
 def agreement(dice: Dice, verdict: int) -> str:
@@ -87,43 +75,33 @@ def ending(dice: Dice, verdict: int) -> str:
     """ "I was glad when the concert was over." """
     denied = dice.chance(0.3)
     feeling = dice.pick(FEELINGS[verdict ^ denied].split())
-    return join(
-        dice.pick(PEOPLE), "not" if denied else "", feeling, "when the", dice.pick(EVENTS), "was over"
-    )
+    who = join(dice.pick(PEOPLE), "not" if denied else "")
+    return f"{who} {feeling} when the {dice.pick(EVENTS)} was over"
 
 
 def advice(dice: Dice, verdict: int) -> str:
     """ "Nobody should criticise the play." """
     blames = dice.chance(0.5)
     who = dice.pick(SPEAKERS[verdict ^ blames])
-    return join(
-        who,
-        dice.pick(("criticise", "avoid") if blames else ("praise", "recommend")),
-        "the",
-        dice.pick(EVENTS),
-    )
+    verb = dice.pick(("criticise", "avoid") if blames else ("praise", "recommend"))
+    return f"{who} {verb} the {dice.pick(EVENTS)}"
 
 
-WANTED: dict[Callable[[Dice, int], str], int] = {
-    plain: 1200,
-    contrast: 4500,
-    agreement: 3500,
-    expectation: 2400,
-    ending: 400,
-    advice: 200,
-}
+PATTERNS = (plain, contrast, agreement, expectation, ending, advice)
+WANTED = dict(zip(PATTERNS, (1200, 4500, 3500, 2400, 400, 200), strict=True))  # sentences of each pattern
 
 
 @cache
 def _reviews() -> tuple[Review, ...]:
     found: dict[str, int] = {}
     for pattern, wanted in WANTED.items():
-        dice, full, draws = Dice(f"{SEED} {pattern.__name__}"), len(found) + wanted, 0
-        while len(found) < full and draws < 8 * wanted:
-            draws += 1
-            verdict = draws % 2
-            sentence = pattern(dice, verdict)
-            sentence = f"{sentence[0].upper()}{sentence[1:]}."
+        dice, full = Dice(f"{SEED} {pattern.__name__}"), len(found) + wanted
+        for draw in range(8 * wanted):
+            if len(found) == full:
+                break
+            verdict = 1 - draw % 2
+            text = pattern(dice, verdict)
+            sentence = f"{text[0].upper()}{text[1:]}."
             if found.setdefault(sentence, verdict) != verdict:
                 raise ValueError(f"{sentence!r} has two labels")
     return tuple(sorted(found.items(), key=lambda review: hashlib.sha256(review[0].encode()).hexdigest()))

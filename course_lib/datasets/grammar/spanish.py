@@ -8,14 +8,6 @@ from course_lib.datasets.grammar.tables import rows
 # The order of persons everywhere: yo, tú, él/ella, nosotros, ellos/ellas.
 CLITICS = ("me", "te", "se", "nos", "se")
 DATIVES = ("me", "te", "le", "nos", "les")
-ENDINGS = {
-    "present": ("o as a amos an", "o es e emos en", "o es e imos en"),
-    "past": ("é aste ó amos aron", "í iste ió imos ieron", "í iste ió imos ieron"),
-    "imperfect": ("aba abas aba ábamos aban", *["ía ías ía íamos ían"] * 2),
-    "subjunctive": ("e es e emos en", *["a as a amos an"] * 2),
-    "future": ("é ás á emos án",) * 3,
-    "conditional": ("ía ías ía íamos ían",) * 3,
-}
 STRONG = str.maketrans("áéíóú", "aeiou")
 
 
@@ -54,8 +46,7 @@ def _swap(stem: str, change: str) -> str:
 
 def _weak(infinitive: str) -> str:
     """The weak stem of stem-changing -ir verbs, with i or u: pidió, durmiendo, prefirieron."""
-    change = _irregular().get((infinitive, "stem"), "")
-    stem = infinitive[:-2]
+    change, stem = _irregular().get((infinitive, "stem"), ""), infinitive[:-2]
     if not change or not infinitive.endswith("ir"):
         return stem
     return _swap(stem, "o>u" if change == "o>ue" else "e>i")
@@ -74,24 +65,20 @@ def _spell(stem: str, ending: str, infinitive: str) -> str:
     return stem + ending
 
 
-def _booted(infinitive: str, tense: str) -> list[str]:
-    """Present forms of stem-changing verbs: the vowel changes where it is stressed (all but nosotros)."""
-    change = _irregular().get((infinitive, "stem"), "")
-    forms = []
-    for person, ending in enumerate(_endings(infinitive, tense)):
-        stem = infinitive[:-2]
-        if change and person != 3:
-            stem = _swap(stem, change)
-        elif change and tense == "subjunctive":
-            stem = _weak(infinitive)
-        if infinitive.endswith("uir") and not infinitive.endswith("guir") and not ending.startswith("i"):
-            stem += "y"  # construyo, construimos
-        forms.append(_spell(stem, ending, infinitive))
-    return forms
-
-
+@cache
 def _endings(infinitive: str, tense: str) -> list[str]:
-    return ENDINGS[tense][("ar", "er", "ir").index(infinitive[-2:].translate(STRONG))].split()
+    endings = next(row for row in rows("spanish_endings") if row["tense"] == tense)
+    return endings[infinitive[-2:].translate(STRONG)].split()
+
+
+def _present(infinitive: str, tense: str = "present") -> list[str]:
+    """Present forms of stem-changing verbs: the vowel changes where it is stressed (all but nosotros)."""
+    change, stem = _irregular().get((infinitive, "stem"), ""), infinitive[:-2]
+    stems = [_swap(stem, change) if change else stem] * 5
+    stems[3] = _weak(infinitive) if tense == "subjunctive" else stem
+    y = "y" if re.search(r"(?<!g)uir$", infinitive) else ""  # construyo, construimos
+    pairs = zip(stems, _endings(infinitive, tense), strict=True)
+    return [_spell(stem + (y if ending[0] != "i" else ""), ending, infinitive) for stem, ending in pairs]
 
 
 def _soften(form: str) -> str:
@@ -101,12 +88,18 @@ def _soften(form: str) -> str:
 
 
 def _preterite(infinitive: str) -> list[str]:
-    forms = []
-    for person, ending in enumerate(_endings(infinitive, "past")):
-        stem = _weak(infinitive) if person in (2, 4) else infinitive[:-2]
-        form = _spell(stem, ending, infinitive)
-        forms.append(form if infinitive.endswith("ar") else _soften(form))
-    return forms
+    stem, weak = infinitive[:-2], _weak(infinitive)
+    stems = zip((stem, stem, weak, stem, weak), _endings(infinitive, "past"), strict=True)
+    forms = [_spell(stem, ending, infinitive) for stem, ending in stems]
+    return forms if infinitive.endswith("ar") else [_soften(form) for form in forms]
+
+
+def _subjunctive(infinitive: str) -> list[str]:
+    """Present subjunctive, formed from an irregular yo form if there is one: tengo, tenga."""
+    first = _irregular().get((infinitive, "present"), "").split(" ")[0]
+    if first.endswith("go"):
+        return [first[:-1] + ending for ending in _endings(infinitive, "subjunctive")]
+    return _present(infinitive, "subjunctive")
 
 
 @cache
@@ -118,24 +111,12 @@ def conjugate(infinitive: str, tense: str) -> tuple[str, ...]:
     """
     if found := _irregular().get((infinitive, tense)):
         return tuple(found.split())
-    if tense == "present":
-        return tuple(_booted(infinitive, tense))
-    if tense == "past":
-        return tuple(_preterite(infinitive))
-    if tense == "imperfect":
-        return tuple(infinitive[:-2].translate(STRONG) + ending for ending in _endings(infinitive, tense))
-    if tense == "subjunctive":
-        return tuple(_subjunctive(infinitive))
-    stem = _irregular().get((infinitive, "future stem"), infinitive.translate(STRONG))
+    rules = {"present": _present, "past": _preterite, "subjunctive": _subjunctive}
+    if tense in rules:
+        return tuple(rules[tense](infinitive))
+    stem = infinitive.translate(STRONG)
+    stem = stem[:-2] if tense == "imperfect" else _irregular().get((infinitive, "future stem"), stem)
     return tuple(stem + ending for ending in _endings(infinitive, tense))
-
-
-def _subjunctive(infinitive: str) -> list[str]:
-    """Present subjunctive, formed from an irregular yo form if there is one: tengo, tenga."""
-    first = _irregular().get((infinitive, "present"), "").split(" ")[0]
-    if first.endswith("go"):
-        return [first[:-1] + ending for ending in _endings(infinitive, "subjunctive")]
-    return _booted(infinitive, "subjunctive")
 
 
 @cache
@@ -169,36 +150,32 @@ def bare(infinitive: str) -> str:
     return infinitive.removesuffix("se")
 
 
-def own_clitic(infinitive: str, clitic: str, person: int) -> str:
+def _clitic(infinitive: str, clitic: str, person: int) -> str:
     """The clitic of a verb: its reflexive pronoun if it has one, else the object pronoun."""
     return CLITICS[person] if infinitive.endswith("se") else clitic
 
 
 def infinitive_group(infinitive: str, clitic: str, person: int) -> str:
     """The infinitive with its pronoun attached: levantarme, verlo."""
-    return bare(infinitive) + own_clitic(infinitive, clitic, person)
+    return bare(infinitive) + _clitic(infinitive, clitic, person)
 
 
 @cache
 def verb_group(infinitive: str, tense: str, person: int, clitic: str = "") -> str:
     """The conjugated verb with its pronoun: "me levanto", "lo estoy buscando", "voy a verlo"."""
-    verb = bare(infinitive)
     if tense == "going to":
         return f"{conjugate('ir', 'present')[person]} a {infinitive_group(infinitive, clitic, person)}"
-    compound = {
-        "progressive": ("estar", "present", gerund),
-        "past progressive": ("estar", "imperfect", gerund),
-        "perfect": ("haber", "present", participle),
-    }
-    if tense in compound:
-        helper, helper_tense, shape = compound[tense]
-        group = f"{conjugate(helper, helper_tense)[person]} {shape(verb)}"
+    verb = bare(infinitive)
+    if tense == "perfect":
+        group = f"{conjugate('haber', 'present')[person]} {participle(verb)}"
+    elif tense.endswith("progressive"):
+        estar = conjugate("estar", "imperfect" if tense == "past progressive" else "present")
+        group = f"{estar[person]} {gerund(verb)}"
     else:
         group = conjugate(verb, tense)[person]
-    return " ".join(filter(None, (own_clitic(infinitive, clitic, person), group)))
+    return f"{_clitic(infinitive, clitic, person)} {group}".lstrip()
 
 
 def contract(text: str) -> str:
     """Contractions: al for "a el", del for "de el", and "e" for "y" before the sound i."""
-    text = f" {text}".replace(" a el ", " al ").replace(" de el ", " del ")
-    return text.replace(" y i", " e i").replace(" y hi", " e hi")[1:]
+    return re.sub(r"\by (?=h?i)", "e ", re.sub(r"\b(a|de) el\b", r"\1l", text))

@@ -14,11 +14,9 @@ def rows(table: str) -> tuple[dict[str, str], ...]:
     """
     path = data_folder() / f"{table}.csv"
     with open(path, encoding="utf-8", newline="") as file:
-        lines = list(csv.reader(file))
-    heading, body = lines[0], lines[1:]
+        header, *body = csv.reader(file)
+    width = len(header)
     for number, line in enumerate(body, start=2):
-        if len(line) != len(heading):
-            raise ValueError(
-                f"{path.name}, line {number}: {len(line)} cells, but the header has {len(heading)}"
-            )
-    return tuple(dict(zip(heading, line, strict=True)) for line in body)
+        if len(line) != width:
+            raise ValueError(f"{path.name}, line {number}: {len(line)} cells, but the header has {width}")
+    return tuple(dict(zip(header, line, strict=True)) for line in body)
