@@ -17,6 +17,7 @@ CHAPTERS = {  # button labels
     "03": "heads",
     "04": "positions",
     "05": "blocks",
+    "05b": "norms",
     "06": "translation",
     "06d": "real data",
     "07": "language models",
