@@ -68,6 +68,8 @@ def settings(args, data, tokens, objective, config):
 
 def evaluate(args, about, data, model, tokens) -> int:
     """Score checkpoints of a run with these settings; several also become a table and a picture."""
+    import torch
+
     from course_lib.training import run_record
     from course_lib.training.checkpoints import Checkpoints
 
@@ -79,19 +81,19 @@ def evaluate(args, about, data, model, tokens) -> int:
         raise ValueError(f"there is no checkpoint{wanted} in {out}; steps with a checkpoint: {steps}")
     run_record.check_same(out, run_record.read(out)["settings"], about)
     chosen = steps if args.evaluate == train_settings.ALL else [args.evaluate]
-    rows = [scored(step, checkpoints, model, data, tokens, args.device) for step in chosen]
+    model.to(args.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    rows = [scored(step, checkpoints, model, data, tokens) for step in chosen]
     if len(rows) > 1:
         write_scores(out, rows)
     return 0
 
 
-def scored(step, checkpoints, model, data, tokens, device) -> dict[str, float | int]:
+def scored(step, checkpoints, model, data, tokens) -> dict[str, float | int]:
     """Loss without label smoothing, BLEU and chrF (greedy) of one checkpoint on the validation sentences."""
     from course_lib.tasks.translation import mean_loss, translate
     from course_lib.text.bleu import held_out_scores
 
     checkpoints.load(step, model)
-    model.to(device or "cpu")
     sources, references = zip(*data.validation, strict=True)
     scores = held_out_scores(translate(model, tokens, sources), list(references))
     loss = mean_loss(model, tokens, data.validation)

@@ -126,8 +126,9 @@ class Trainer:
         if self.checkpoints:
             if self.accelerator.is_main_process:  # the only one that writes
                 copies = 4 if self.average else 3  # of the weights: themselves, two moments, the average
-                often = (config.steps or 0) // (config.checkpoint_every or 1)  # 0 if nobody knows yet
-                copies *= min(keep, often or 2) + 1  # the newest is written before the oldest is deleted
+                steps, every = config.steps, config.checkpoint_every or config.steps
+                written = 1 + steps // every if steps and every else 10  # 10: a guess for a run in minutes
+                copies *= min(keep, written) + 1  # the newest is written before the oldest is deleted
                 check_writable(self.folder, copies * sum(p.nbytes for p in self.model.parameters()))
             self.checkpoints.load_newest(self.model, self.load_state_dict)
         if self.precision == "bf16" and self.device.type == "cpu":

@@ -1,5 +1,6 @@
 """Figures of chapter 0: recurrence, paths between tokens, fading gradients, and a query that learns."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
@@ -162,7 +163,7 @@ def plot_seeds(
     chance: the fraction that guessing gives, if it has a meaning.
     """
     figure, axes = plt.subplots(figsize=(5, 3))
-    for (name, fractions), marker in zip(runs.items(), "os^D", strict=False):
+    for (name, fractions), marker in zip(runs.items(), itertools.cycle("os^D"), strict=False):
         places, values = x[: len(fractions)], torch.tensor(fractions)
         (line,) = axes.plot(places, values.mean(dim=-1), f"{marker}-", markersize=2, label=name)
         axes.plot(places, values, marker, color=line.get_color(), alpha=0.7, markersize=5)
