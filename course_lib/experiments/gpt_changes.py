@@ -31,7 +31,7 @@ from course_lib.text.tokenizers import SPECIAL_TOKENS, CharTokenizer
 from course_lib.training.config import TrainConfig
 from course_lib.training.memory import keep_freed_memory
 from course_lib.training.optim import make_optimizer
-from course_lib.training.precision import autocast
+from course_lib.training.precision import autocast, with_cpu_bf16_attention
 
 STORED = Path(__file__).parent / "results" / "gpt_changes.json"
 
@@ -133,6 +133,8 @@ class Ours:
         self.model = GPT(GPTConfig(vocab=len(tokens), max_tokens=CONTEXT, **model))
         self.objective = LanguageModelLoss(self.model)
         self.config = TrainConfig(steps=1, weight_decay=0.1, **training)
+        if self.config.precision == "bf16":
+            with_cpu_bf16_attention(self.model)  # as `Trainer` does
         self.optimizer = make_optimizer(self.objective, self.config)
         self.batches = TextBatches(text, CONTEXT, BATCH, recipe.seed)
         self.steps, self.epoch, self.left, self.seconds = 0, 0, [], 0.0
