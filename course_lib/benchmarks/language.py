@@ -12,7 +12,7 @@ from course_lib.experiments.nanogpt import NanoGPT, Setting
 from course_lib.generation.decoding import greedy_decode
 from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.pretrained.gpt2 import SINCE_GPT2, to_hugging_face
-from course_lib.training.precision import autocast
+from course_lib.training.precision import autocast, with_cpu_bf16_attention
 
 OURS, MODERN, NANO, THEIRS, RECOMPUTED = "ours", "ours, modern", "nanoGPT", "transformers", "ours, no cache"
 SIZES = {"vocab": 65, "d_model": 128, "heads": 4, "layers": 4, "max_tokens": 64}
@@ -43,6 +43,7 @@ class Trainer:
     ):
         sizes, self.device = sizes_of(plan), torch.device(plan.device)
         self.model, self.logits, self.precision = model.to(self.device).train(), logits, precision
+        with_cpu_bf16_attention(self.model)  # as the course's own trainer does
         self.optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
         shape, rng = (16, batch, sizes["max_tokens"] + 1), torch.Generator().manual_seed(0)
         self.windows = torch.randint(sizes["vocab"], shape, generator=rng).to(self.device)

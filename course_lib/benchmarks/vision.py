@@ -10,7 +10,7 @@ from course_lib.benchmarks.timing import Comparison, Plan, measure
 from course_lib.models.vit import ViT, ViTConfig
 from course_lib.pretrained.vit import to_timm
 from course_lib.tasks.image_classification import ImageClassificationLoss
-from course_lib.training.precision import autocast
+from course_lib.training.precision import autocast, with_cpu_bf16_attention
 
 OURS, ALL, TIMM = "ours", "ours, all tokens", "timm"
 SIZES = ViTConfig(classes=10, d_model=192, heads=3, layers=6)  # half the blocks of ViT-Ti, 65 tokens
@@ -43,6 +43,7 @@ class Trainer:
     def __init__(self, model: nn.Module, config: ViTConfig, batch: int, plan: Plan, precision: str):
         self.device, self.precision = torch.device(plan.device), precision
         self.objective = ImageClassificationLoss(model.to(self.device).train())
+        with_cpu_bf16_attention(self.objective)  # as the course's own trainer does
         self.optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
         rng, side = torch.Generator().manual_seed(0), config.image_size
         self.images = torch.randn(batch, config.channels, side, side, generator=rng).to(self.device)

@@ -133,8 +133,7 @@ class Ours:
         self.model = GPT(GPTConfig(vocab=len(tokens), max_tokens=CONTEXT, **model))
         self.objective = LanguageModelLoss(self.model)
         self.config = TrainConfig(steps=1, weight_decay=0.1, **training)
-        if self.config.precision == "bf16":
-            with_cpu_bf16_attention(self.model)  # as `Trainer` does
+        with_cpu_bf16_attention(self.model)  # as the course's own trainer does
         self.optimizer = make_optimizer(self.objective, self.config)
         self.batches = TextBatches(text, CONTEXT, BATCH, recipe.seed)
         self.steps, self.epoch, self.left, self.seconds = 0, 0, [], 0.0
