@@ -5,8 +5,9 @@
 
 costs: the cost of a training step of each variant, as a multiple of the original's; the variants take turns,
 in processor time.
-train: the named variants, or all, each for as many steps as cost the same as `--steps` of the original's; scored
-with greedy decoding on the validation sentences, so that choosing among them leaves the test sentences untouched.
+train: the named variants, or all, each for as many steps as cost the same as `--steps` of the original's;
+scored with greedy decoding on the validation sentences, so that choosing among them leaves the test sentences
+untouched.
 Everything runs on one thread, in bf16, and needs the data set spa-eng. A run replaces the stored one with the
 same name, seed and number of steps in results/translation_recipe.json; `stored()` reads them.
 """
@@ -37,7 +38,7 @@ from course_lib.text.tokenizers import Tokenizer
 from course_lib.training.trainer import FLUSH_EVERY, Trainer
 
 RESULTS = Path(__file__).parent / "results" / "translation_recipe.json"
-PRESET, STEPS, WARMUP = "spa-eng-8", 1000, 300  # steps of the original; of the warm-up, at most
+PRESET, STEPS, WARMUP = "spa-eng-8-original", 1000, 300  # steps of the original; of the warm-up, at most
 KEY = ("name", "seed", "steps")  # that a stored run is known by
 TURN, TURNS = 5, 8  # steps of each variant, when costs are measured
 MUON = {"optimizer": "muon", "lr": 0.01, "weight_decay": 0.1}
@@ -45,7 +46,7 @@ MUON = {"optimizer": "muon", "lr": 0.01, "weight_decay": 0.1}
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """One way to train the preset "spa-eng-8".
+    """One way to train the preset "spa-eng-8-original".
 
     about: what is changed. parts: of the model, by their names in SINCE_GPT2. settings: of the recipe.
     untied: the output layer has its own matrix.
@@ -57,7 +58,9 @@ class Variant:
     untied: bool = False
 
 
-def from_modern(about: str, *, without: str = "", untied: bool = False, **settings: float | str) -> Variant:
+def from_modern(
+    about: str, *, without: str = "", untied: bool = False, **settings: int | float | str
+) -> Variant:
     """The modern variant with one thing changed."""
     parts = tuple(part for part in SINCE_GPT2 if part != without)
     return Variant(about=about, parts=parts, settings={**MUON, **settings}, untied=untied)
@@ -192,9 +195,7 @@ def add(part: str, rows: Iterable[dict[str, Any]]) -> None:
     """Store some rows, replacing those with the same name and seed."""
     content = read()
     new = {tuple(row.get(key) for key in KEY): row for row in rows}
-    others = [
-        row for row in content["runs"].get(part, []) if tuple(row.get(key) for key in KEY) not in new
-    ]
+    others = [row for row in content["runs"].get(part, []) if tuple(row.get(key) for key in KEY) not in new]
     content["runs"][part] = [*others, *new.values()]
     storage.write_runs(RESULTS, content)
     print(*(json.dumps(row) for row in new.values()), sep="\n", flush=True)

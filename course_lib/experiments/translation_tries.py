@@ -42,7 +42,7 @@ STEPS, FEW_STEPS, FEW = 2000, 1500, 10_000  # steps on all pairs, steps on few o
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """One way to train the preset "spa-eng-8" for STEPS steps, or on the first FEW pairs for FEW_STEPS.
+    """One way to train the preset PRESET for STEPS steps, or on the first FEW pairs for FEW_STEPS.
 
     about: what is changed. settings: those that differ from the preset. schedule: after the warm-up.
     bpe_dropout: probability of skipping a merge of byte-pair encoding.
@@ -129,7 +129,7 @@ def stored() -> list[Run]:
     return sorted((Run(**run) for run in runs), key=lambda run: (order.index(run.name), run.seed))
 
 
-PRESET, WARMUP, AVERAGE = "spa-eng-8", 0.1, 0.99  # warm-up: fraction of the steps
+PRESET, WARMUP, AVERAGE = "spa-eng-8-original", 0.1, 0.99  # warm-up: fraction of the steps
 TURN, TURNS = 5, 8  # steps; of each variant, when costs are measured
 
 
@@ -207,7 +207,7 @@ def prepared(
 
 
 def settled(variant: Variant, seed: int) -> SimpleNamespace:
-    """The settings of the preset "spa-eng-8" with a variant's changes."""
+    """The settings of the preset "spa-eng-8-original" with a variant's changes."""
     return recipe("translation", preset=PRESET, precision="bf16", seed=seed, **variant.settings)
 
 

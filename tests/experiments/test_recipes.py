@@ -25,7 +25,7 @@ def test_a_given_length_drops_the_other():
         return settings.steps, settings.minutes
 
     assert length() == (None, 10.0)
-    assert length(preset="spa-eng-8") == (8815, None)
+    assert length(preset="spa-eng-8") == (8793, None)
     assert length(steps=7) == length(preset="spa-eng-8", steps=7) == (7, None)
     assert length(preset="spa-eng-8", minutes=2.0) == (None, 2.0)
 
@@ -68,5 +68,5 @@ def test_a_recipe_prepares_the_model_that_it_describes(monkeypatch):
     model = loss.model.config
     assert asked == [("spa-eng", 8)] and model.vocab == len(tokenizer) <= 60
     assert (model.d_model, model.heads, model.d_ff, model.encoder_layers) == (128, 2, 512, 1)
-    assert (config.steps, config.minutes, config.seed, config.lr) == (5, None, 2, 0.002)
+    assert (config.steps, config.minutes, config.seed, config.lr) == (5, None, 2, 0.01)
     assert batches.batch_sampler.batch == 4 and loss.label_smoothing == 0.1
