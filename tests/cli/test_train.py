@@ -42,7 +42,7 @@ def test_without_a_preset_the_first_one_holds_for_ten_minutes():
 
 @pytest.mark.parametrize(
     ("given", "steps", "minutes"),
-    [((), 8793, None), (("--steps", 7), 7, None), (("--minutes", 2), None, 2.0)],
+    [((), 7900, None), (("--steps", 7), 7, None), (("--minutes", 2), None, 2.0)],
 )
 def test_how_long_is_either_steps_or_minutes(given, steps, minutes):
     config = recipes.prepare_translation(parsed("--preset", "spa-eng-8", *given))[-1]

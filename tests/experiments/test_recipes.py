@@ -25,7 +25,7 @@ def test_a_given_length_drops_the_other():
         return settings.steps, settings.minutes
 
     assert length() == (None, 10.0)
-    assert length(preset="spa-eng-8") == (8793, None)
+    assert length(preset="spa-eng-8") == (7900, None)
     assert length(steps=7) == length(preset="spa-eng-8", steps=7) == (7, None)
     assert length(preset="spa-eng-8", minutes=2.0) == (None, 2.0)
 
