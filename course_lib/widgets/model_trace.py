@@ -102,6 +102,8 @@ def trace_translation(
         with recorded(model.encoder) as encoder, recorded(model.decoder) as decoder:
             memory = model.encode(ids)
             logits = model.output_logits(model.decode(torch.tensor([target]), memory))[0]
+        encoder_blocks = block_traces("Encoder block", encoder)
+        decoder_blocks = block_traces("Decoder block", decoder)
     return Trace(
         mode="translator",
         source=[tokenizer[i] for i in source],
@@ -112,8 +114,8 @@ def trace_translation(
         chosen_ids=chosen,
         prompt=1,
         text=tokenizer.decode([i for i in chosen if i != EOS]),
-        encoder=tuple(block_trace(f"Encoder block {i}", record) for i, record in enumerate(encoder, 1)),
-        decoder=tuple(block_trace(f"Decoder block {i}", record) for i, record in enumerate(decoder, 1)),
+        encoder=encoder_blocks,
+        decoder=decoder_blocks,
         logits=logits,
     )
 
@@ -134,6 +136,7 @@ def trace_gpt(model: GPT, tokenizer: Vocabulary, prompt: str, prefix: Sequence[i
         target = [*start, *chosen[:-1]]
         with recorded(model.blocks) as blocks:
             logits = model(torch.tensor([target]))[0, len(start) - 1 :]
+        traced = block_traces("Block", blocks)
     return Trace(
         mode="gpt",
         source=[],
@@ -145,7 +148,7 @@ def trace_gpt(model: GPT, tokenizer: Vocabulary, prompt: str, prefix: Sequence[i
         prompt=len(start),
         text=tokenizer.decode([i for i in chosen if i != EOS]),
         encoder=(),
-        decoder=tuple(block_trace(f"Block {i}", record) for i, record in enumerate(blocks, 1)),
+        decoder=traced,
         logits=logits,
     )
 
@@ -188,6 +191,11 @@ def recorded(blocks: nn.ModuleList) -> Iterator[list[Record]]:
     finally:
         for hook in hooks:
             hook.remove()
+
+
+def block_traces(name: str, records: Sequence[Record]) -> tuple[BlockTrace, ...]:
+    """What each block did; the blocks are numbered from 1."""
+    return tuple(block_trace(f"{name} {i}", record) for i, record in enumerate(records, 1))
 
 
 def block_trace(name: str, record: Record) -> BlockTrace:

@@ -30,16 +30,12 @@ class Numbers:
     def add(self, array: Float[Tensor, "..."], kind: str = "f2") -> dict[str, Any]:
         """Append an array, and return what the header says about it.
 
-        kind: "f2" or "f4", the bytes of each number; "i1" for integers from -127 to 127 and one `scale`.
+        kind: "f2" or "f4", the type and the bytes of each number.
         """
-        scale = 1.0
-        if kind == "i1":
-            scale = max(float(array.abs().max()), 1e-9) / 127
-            array = (array / scale).round()
         values = array.detach().cpu().numpy().astype(f"<{kind}")
         data = values.tobytes()
         if (kind, data) not in self.places:
-            place = {"at": self.size, "shape": list(values.shape), "kind": kind, "scale": scale}
+            place = {"at": self.size, "shape": list(values.shape), "kind": kind}
             self.places[kind, data] = place
             self.parts.append(data + bytes(-len(data) % 4))
             self.size += len(self.parts[-1])
@@ -91,7 +87,7 @@ def packed_block(block: BlockTrace, numbers: Numbers) -> dict[str, Any]:
         "name": block.name,
         "attentions": [packed_attention(attention, numbers) for attention in block.attentions],
         "residual": [numbers.add(x) for x in block.residual],
-        "hidden": numbers.add(block.hidden, "i1"),
+        "hidden": numbers.add(block.hidden),
     }
 
 
