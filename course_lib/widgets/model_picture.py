@@ -94,7 +94,7 @@ class Grid:
             where = (left + 0.01 + i * room, bottom + 0.03, room - 0.01, height - 0.16)
             axes = self.figure.add_axes(where)
             keys = tokens if attention.name == "Self-attention" else attention.weights.shape[2]
-            weights = attention.weights[0, :tokens, :keys]
+            weights = attention.weights[0, :tokens, :keys].numpy()
             axes.imshow(weights, cmap="Blues", vmin=0, vmax=1, aspect="auto")
             axes.set_title(attention.name, fontsize=9, pad=3)
             bare(axes)

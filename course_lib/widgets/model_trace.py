@@ -23,8 +23,8 @@ from course_lib.text.tokenizers import BOS, EOS, Vocabulary
 from course_lib.training.evaluation import evaluating
 
 MAX_SOURCE = 40  # tokens: more would not be readable as a picture
-MAX_TARGET = 32
-MAX_NEW = 16  # tokens that a GPT adds to its prompt
+MAX_TARGET = 26
+MAX_NEW = 12  # tokens that a GPT adds to its prompt
 Stack = Float[Tensor, "tokens d_model"]
 
 

@@ -14,7 +14,7 @@ from course_lib.models.seq2seq import Seq2Seq
 from course_lib.text.tokenizers import Vocabulary
 from course_lib.widgets.model_trace import AttentionTrace, BlockTrace, Trace
 
-TOP = 256  # logits that travel, per step; all others only as a sum, at each temperature
+TOP = 128  # logits that travel, per step; all others only as a sum, at each temperature
 SHOWN = 10  # candidates for the next token that are drawn
 TEMPERATURES = tuple(i / 10 for i in range(21))  # those of the slider
 

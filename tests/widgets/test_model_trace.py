@@ -81,12 +81,13 @@ def test_the_residual_stream_runs_from_the_embeddings_to_the_logits(norm):
     config = Seq2SeqConfig(vocab=len(words), d_model=12, heads=3, d_ff=20, max_tokens=40, norm=norm)
     model = Seq2Seq(config)
     trace = trace_translation(model, words, "one two three")
-    torch.testing.assert_close(
-        trace.encoder[0].residual[0], model.eval().embed(torch.tensor([trace.source_ids]))[0]
-    )
+    with torch.inference_mode():
+        embedded = model.eval().embed(torch.tensor([trace.source_ids]))[0]
+    torch.testing.assert_close(trace.encoder[0].residual[0], embedded)
     for stack in (trace.encoder, trace.decoder):
         torch.testing.assert_close(stack[0].residual[-1], stack[1].residual[0])
-    last = model.output_logits(model.decoder_norm(trace.decoder[-1].residual[-1]))
+    with torch.inference_mode():
+        last = model.output_logits(model.decoder_norm(trace.decoder[-1].residual[-1]))
     torch.testing.assert_close(trace.logits, last)
 
 

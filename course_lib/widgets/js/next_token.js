@@ -69,7 +69,7 @@ function slider(app, label, setting, [min, max, step], show, set) {
 function inAll(app) {
   const {kept} = app.distribution();
   const {vocab} = app.trace.sizes;
-  const left = kept === null ? "More than 256 tokens" : `${thousands(kept)} of ${thousands(vocab)} tokens`;
+  const left = kept === null ? `More than ${row(app.trace.logits, 0).length} tokens` : `${thousands(kept)} of ${thousands(vocab)} tokens`;
   return h("p", {}, `${left} can be drawn.`);
 }
 
