@@ -55,7 +55,7 @@ class ModelView(anywidget.AnyWidget):
     mode: "translator" or "gpt". step: the step shown. trace, numbers: see `pack`.
     temperature, top_k, top_p: the sampling settings; top_k 0 and top_p 1 keep all tokens.
     distribution: the probabilities of the candidates at this step, computed by the library.
-    error: why a sentence could not be shown.
+    error: why a sentence could not be shown. projected: larger, for the projector.
     """
 
     _esm = joined("model_widget.js")
@@ -72,6 +72,7 @@ class ModelView(anywidget.AnyWidget):
     numbers = traitlets.Bytes().tag(sync=True)
     distribution = traitlets.Dict().tag(sync=True)
     error = traitlets.Dict().tag(sync=True)
+    projected = traitlets.Bool(False).tag(sync=True)
 
 
 class ModelExplorer:
@@ -89,15 +90,13 @@ class ModelExplorer:
         """
         if mode not in MODELS:
             raise ValueError(f"mode={mode!r} is none of {sorted(MODELS)}")
-        self.view = ModelView()
+        self.view = ModelView(projected=is_projected())
         self.shown: Trace
         self.answers = 0
         self.show(mode, EXAMPLES[mode][0] if sentence is None else sentence, step=START[mode])
         self.view.on_msg(self._asked)
         self.view.observe(self._sample, names=["step", "temperature", "top_k", "top_p"])
         self.box = ipywidgets.VBox([self.view], layout={"width": "100%"})
-        if is_projected():
-            self.box.add_class("course-projected")
 
     def show(self, mode: str, sentence: str, prefix: Sequence[int] = (), step: int = 0) -> None:
         """Run the model on a sentence and show it.

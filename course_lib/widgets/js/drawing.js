@@ -20,16 +20,19 @@ export function h(tag, attributes = {}, ...children) {
 
 let palette = null;
 
-/** Use the colors that fit the page: a page with light text is dark. */
+/** Use the colors that fit the page: a page with light text is dark. Returns whether they are others than before. */
 export function useTheme(element) {
+  const before = palette;
   palette = colorsOf(element);
   element.classList.toggle("mx-dark", isDark(palette));
+  return palette !== before;
 }
 
-/** One pixel per number; the browser enlarges it. color: from a number to [red, green, blue]. */
+/** One pixel per number; the browser enlarges it. color: from a number to [red, green, blue]. No label: decoration. */
 function pixels(rows, color, label, className) {
   const [height, width] = [rows.length, rows[0].length];
-  const canvas = h("canvas", {role: "img", "aria-label": label, class: className});
+  const named = label ? {role: "img", "aria-label": label} : {"aria-hidden": "true"};
+  const canvas = h("canvas", {...named, class: className});
   Object.assign(canvas, {width, height});
   const image = new ImageData(width, height);
   rows.forEach((values, y) => {

@@ -73,7 +73,12 @@ function table(app, attention, found, query, keys, key) {
       h("span", {class: "mx-bar-fill", style: `width: ${100 * weight}%`})), h("span", {}, percent(weight))),
     h("td", {class: "mx-strip"}, h("span", {style: `opacity: ${0.15 + 0.85 * weight ** 0.5}`},
       vectors([found.v[j]], "", mostValue)))));
-  return h("div", {class: "mx-scroll"}, h("table", {class: "mx-table mx-keys"},
+  const scroller = h("div", {class: "mx-scroll"});
+  app.afterRender(() => {
+    const chosen = scroller.querySelector("tbody .mx-selected");
+    scroller.scrollTop = chosen.offsetTop - scroller.clientHeight / 2;
+  });
+  scroller.append(h("table", {class: "mx-table mx-keys"},
     h("thead", {},
       h("tr", {class: "mx-query"}, h("th", {scope: "row"}, query), h("td", {class: "mx-strip"},
         vectors([found.q], `The query vector of ${query}`, mostKey)), h("td", {colspan: 4},
@@ -83,6 +88,7 @@ function table(app, attention, found, query, keys, key) {
     h("tfoot", {}, h("tr", {}, h("th", {scope: "row", colspan: 4}, `Output of the head for “${query}”: `,
       h("small", {}, "Σ weight × value")), h("td", {}, percent(1)), h("td", {class: "mx-strip"},
       vectors([found.output], "The weighted sum of the values", mostValue))))));
+  return scroller;
 }
 
 /** The dot product of the query and one key, term by term. */

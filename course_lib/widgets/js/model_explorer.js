@@ -29,7 +29,7 @@ class App {
     this.message = h("p", {class: "mx-message", role: "status"});
     this.toolbar = h("form", {class: "mx-toolbar", onsubmit: (event) => this.submit(event)});
     element.classList.add("mx");
-    element.dataset.lmSuppressShortcuts = "true"; // JupyterLab's
+    element.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab has uses for the arrows
     element.append(this.toolbar, this.message, this.main);
   }
 
@@ -180,9 +180,9 @@ class App {
 
   render() {
     useTheme(this.element);
-    this.hooks.before.splice(0).forEach((action) => action());
     const focused = this.main.contains(document.activeElement) && document.activeElement.dataset.key;
     const inMap = document.activeElement?.className === "attention-map-cells";
+    this.hooks.before.splice(0).forEach((action) => action());
     this.onDistribution = null;
     this.main.replaceChildren(this.writing(), overview(this), ...(this.opened ? [this.panel()] : [this.hint()]));
     this.hooks.after.splice(0).forEach((action) => action());
@@ -254,7 +254,7 @@ class App {
 
 export function modelExplorer(element, host) {
   const app = new App(element, host);
-  const stopTheme = onThemeChange(() => app.trace && app.render());
+  const stopTheme = onThemeChange(() => app.trace && useTheme(element) && app.render());
   return {
     show: (header, bytes, state) => app.show(header, bytes, state),
     sampled: (answer) => app.sampled(answer),

@@ -17,6 +17,7 @@ function render({model, el}) {
     },
   };
   const place = document.createElement("div");
+  place.classList.toggle("mx-projected", model.get("projected"));
   el.append(place);
   const explorer = modelExplorer(place, host);
   const show = () => explorer.show(model.get("trace"), model.get("numbers"), {

@@ -99,11 +99,12 @@ function connect(app, box) {
 
 function arrows(app, box) {
   const origin = box.getBoundingClientRect();
+  const zoom = origin.width / box.offsetWidth || 1;
   const at = (card) => {
-    const {left, right, top, bottom} = card.getBoundingClientRect();
-    const [x, y] = [left - origin.left, top - origin.top];
-    return {left: x, right: right - origin.left, top: y, bottom: bottom - origin.top,
-      middle: (y + bottom - origin.top) / 2, center: (x + right - origin.left) / 2};
+    const place = card.getBoundingClientRect();
+    const [left, right] = [place.left, place.right].map((x) => (x - origin.left) / zoom);
+    const [top, bottom] = [place.top, place.bottom].map((y) => (y - origin.top) / zoom);
+    return {left, right, top, bottom, middle: (top + bottom) / 2, center: (left + right) / 2};
   };
   const paths = [];
   for (const line of box.querySelectorAll(".mx-row")) {
