@@ -133,7 +133,7 @@ def test_the_kernels_probabilities_and_the_pages_are_the_same(disk) -> None:
             kept = int((p > 0).sum())
             own = p.sort(descending=True).values[:TOP]
             reached = page["kept"] is not None
-            tolerance = 1e-6 if reached else float(own[-1]) / top_p  # beyond the list, one token at most
+            tolerance = 1e-5 if reached else float(own[-1]) / top_p  # beyond the list, one token at most
             assert page["probabilities"] == pytest.approx(own.tolist(), abs=tolerance)
             assert page["kept"] == kept if reached else kept > TOP
 

@@ -58,7 +58,7 @@ function attentionBox(app, attention, layer, tokens) {
   return h("div", {class: "mx-stage mx-sublayer"}, h("h5", {}, attention.name),
     h("small", {}, attention.name === "Cross-attention" ? "to the encoder’s output"
       : attention.causal ? "to itself and earlier tokens" : "to all tokens"),
-    h("div", {class: "mx-heads"}, heads));
+    h("div", {class: `mx-heads${tokens.length > 12 ? " mx-tall" : ""}`}, heads));
 }
 
 function feedForwardBox(app, block, tokens, query) {
