@@ -21,8 +21,9 @@ Moves = dict[str, list[float]]  # control -> milliseconds of each of its moves
 
 
 def makers() -> dict[str, Callable[[], Any]]:
-    """Every explorer of `course_lib.widgets` by name; one that needs a model gets the stored one."""
-    names = [name for name in widgets.__all__ if name.endswith("_explorer")]
+    """Every explorer whose pictures the kernel draws, by name; one that needs a model gets the stored one."""
+    explorers = [name for name in widgets.__all__ if name.endswith("_explorer")]
+    names = [name for name in explorers if name not in gallery.BROWSER_DRAWN]
     return {name: gallery.MODELS.get(name, getattr(widgets, name)) for name in names}
 
 

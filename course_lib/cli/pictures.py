@@ -2,8 +2,8 @@
 
 python -m course_lib.cli.pictures
 
-Writes docs/images/translator.png, a motion picture (animated PNG) of the translator at work, and one
-picture of each widget in STILLS. Needs what the browser tests need: `python -m course_lib test --browser`.
+Writes one picture of each widget in STILLS to docs/images; `motion_picture` records the other one.
+Needs what the browser tests need: `python -m course_lib test --browser`.
 """
 
 import io
@@ -29,8 +29,6 @@ GALLERY = "from course_lib.widgets.gallery_page import gallery\ngallery()"
 COLORS = 128
 MARGIN = 8
 METADATA = {"kernelspec": notebook_io.KERNEL, "language_info": notebook_io.LANGUAGE}
-MOVED = 700  # milliseconds that a frame of the motion picture stays
-HELD = 2200  # the same for the last frame of each part
 PATIENCE = 90_000  # milliseconds for a widget to appear: some train a small model first
 SETTLE = 250  # milliseconds for the text below a new picture
 HANDLE = ".noUi-handle"
@@ -66,10 +64,6 @@ class Widget:
         moved = "([image, before]) => image.src !== before && image.complete"
         self.page.wait_for_function(moved, arg=[self.image.element_handle(), before], timeout=PATIENCE)
         self.page.wait_for_timeout(SETTLE)
-
-    def value(self, label: str) -> int:
-        """The position of a slider."""
-        return round(float(self.slider(label).get_attribute("aria-valuenow")))
 
     def photograph(self, whole: bool = False) -> Image.Image:
         """The controls, the picture and the line of text; `whole`: with what is below that line."""
@@ -117,34 +111,6 @@ def served() -> Iterator[str]:
             present.end(server)
 
 
-def motion(widget: Widget) -> list[tuple[Image.Image, int]]:
-    """Frames of the translator with their milliseconds: it writes token by token, then shows each head."""
-    last = widget.value("step")
-    frames = []
-    for key in ["Home", *["ArrowRight"] * (last - 1)]:
-        widget.press("step", key)
-        frames.append((widget.photograph(), MOVED))
-    frames[-1] = (frames[-1][0], HELD)
-    for key in [*["ArrowRight"] * 4, "Home"]:
-        widget.press("head", key)
-        frames.append((widget.photograph(), 2 * MOVED))
-    return frames
-
-
-def save_motion(frames: list[tuple[Image.Image, int]], path: Path) -> None:
-    """Write an animated PNG that repeats forever; frames smaller than the largest get a white margin."""
-    size = tuple(max(frame.size[axis] for frame, _ in frames) for axis in (0, 1))
-    sheets = []
-    for frame, _ in frames:
-        sheet = Image.new("RGB", size, "white")
-        sheet.paste(frame)
-        sheets.append(sheet)
-    durations = [milliseconds for _, milliseconds in frames]
-    with atomic_path(path) as part:
-        options = {"save_all": True, "append_images": sheets[1:], "loop": 0, "optimize": True}
-        sheets[0].save(part, format="png", duration=durations, **options)
-
-
 def save_still(picture: Image.Image, path: Path) -> None:
     """Write a picture in few colors, which a page of text and curves does not miss."""
     with atomic_path(path) as part:
@@ -160,9 +126,6 @@ def main(folder: Path = IMAGES) -> None:
                 for key in pressed:
                     widget.press(label, key)
             save_still(widget.photograph(name in WHOLE), folder / f"{name}.png")
-        widget = Widget(page, "06", "translation_explorer")
-        widget.press("beam width", "ArrowLeft")
-        save_motion(motion(widget), folder / "translator.png")
 
 
 if __name__ == "__main__":

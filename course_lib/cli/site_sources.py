@@ -13,12 +13,18 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from course_lib.cli import colab, notebook_io, site_reference
+from course_lib.cli import colab, explorer_page, notebook_io, site_reference
 from course_lib.cli.github import Repository
 from course_lib.cli.requirements import ROOT
 from course_lib.utils.chapters import CHAPTER
 
 HOME = "README.md"
+EXPLORER = "explorer.html"
+MOTION = re.compile(r"!\[[^\]]*\]\(docs/images/model_explorer\.png\)")
+INVITATION = (  # raw HTML: Sphinx does not know the page
+    f'<p><a href="{EXPLORER}"><b>Open the model explorer</b></a>: click through a translator and a GPT, '
+    "down to the arithmetic of one attention head.</p>"
+)
 RENAMED = {HOME: "index.md", ".github/CONTRIBUTING.md": "docs/contributing.md"}
 GUIDES = ("docs/*.md", ".github/CONTRIBUTING.md", "CHANGELOG.md")
 PICTURES = (".gif", ".jpg", ".jpeg", ".png", ".svg", ".webp")
@@ -52,14 +58,27 @@ def write(folder: Path) -> None:
             notebook_io.write(nb, written)
         else:
             text = relinked((ROOT / source).read_text(encoding="utf-8"), source, pages, repository)
-            written.write_text(text + (contents(pages) if source == HOME else ""), encoding="utf-8")
+            if source == HOME:
+                text = with_explorer(text) + contents(pages)
+            written.write_text(text, encoding="utf-8")
     for name in site_reference.PACKAGES:
         (folder / "api").mkdir(exist_ok=True)
         (folder / "api" / f"{name}.rst").write_text(site_reference.page(name), encoding="utf-8")
     copy_pictures(folder)
+    (folder / "extra" / EXPLORER).write_text(explorer_page.page("notebooks/"), encoding="utf-8")
     for name in ("conf.py", "_static"):
         copy = shutil.copytree if (ROOT / "docs" / name).is_dir() else shutil.copy
         copy(ROOT / "docs" / name, folder / name)
+
+
+def with_explorer(text: str) -> str:
+    """The front page with its motion picture followed by a link to the explorer that the picture shows.
+
+    Raises ValueError where the picture is missing.
+    """
+    if not MOTION.search(text):
+        raise ValueError(f"{HOME} does not show docs/images/model_explorer.png, after which the link belongs")
+    return MOTION.sub(lambda found: f"{found[0]}\n\n{INVITATION}", text, count=1)
 
 
 def listed(root: Path) -> dict[str, str]:

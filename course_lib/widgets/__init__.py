@@ -21,6 +21,7 @@ MODULES = {
     "logit_lens_explorer": "logit_lens",
     "lookup_explorer": "lookup",
     "mask_explorer": "masks",
+    "model_explorer": "model_view",
     "norm_explorer": "norms",
     "patch_explorer": "patches",
     "pixel_attention_explorer": "pixels",

@@ -52,7 +52,13 @@ MODELS: dict[str, Callable[[], Explorer]] = {
     "translation_explorer": lambda: widgets.translation_explorer(*real_translator(), SENTENCES),
 }
 
+BROWSER_DRAWN = frozenset({"model_explorer"})  # a component of the page, not an `Explorer` with controls
+
 EXHIBITS = (
+    Exhibit("00", "model_explorer", "Inside a whole Transformer",
+        "The car was running. Where does each Spanish word come from?",
+        "the steps; then Decoder block 2, its cross-attention, a head; then Next token and the temperature",
+        "each step attends to the word it translates; a sure step stays sure, an unsure one spreads out"),
     Exhibit("00", "lookup_explorer", "A dictionary that answers every query",
         "Between two keys, which value should be returned?",
         "the query, full circle; then the sharpness, to both ends; then the checkbox",

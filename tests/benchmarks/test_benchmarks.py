@@ -509,7 +509,8 @@ def test_stored_redraws_reach_the_aim():
 def test_every_explorer_is_measured():
     from course_lib import widgets
 
-    assert set(redraws.makers()) == {name for name in widgets.__all__ if name.endswith("_explorer")}
+    explorers = {name for name in widgets.__all__ if name.endswith("_explorer")}
+    assert set(redraws.makers()) == explorers - {"model_explorer"}  # the browser draws that one
 
 
 @pytest.mark.parametrize("name", ["bmm_explorer", "mask_explorer", "subword_explorer", "patch_explorer"])

@@ -29,6 +29,17 @@ def test_a_page_fits_its_window_and_asks_the_web_for_nothing(browser, site, name
         assert trouble.foreign == []
 
 
+def test_the_front_page_leads_to_the_model_explorer_and_this_to_chapters(browser, site):
+    with page_of(browser, offline=True) as (page, trouble):
+        page.goto(f"{site}/index.html")
+        page.get_by_role("link", name="Open the model explorer").click()
+        page.locator(".mx-card", has_text="Encoder block 2").click()
+        chapter = page.get_by_role("link", name="Chapter 3: Multi-head attention")
+        page.goto(f"{site}/{chapter.get_attribute('href')}")
+        assert "Multi-head attention" in page.title()
+        assert trouble.foreign == [] and trouble.errors == []
+
+
 def test_formulas_pictures_and_folded_cells(browser, site):
     with page_of(browser, offline=True) as (page, _):
         page.goto(f"{site}/{CHAPTER}")

@@ -64,6 +64,15 @@ def test_a_cell_with_a_title_or_hidden_source_is_folded_and_alt_texts_are_not_re
     assert nb.cells[1].outputs == [picture, table]
 
 
+def test_the_front_page_leads_to_the_explorer_that_its_motion_picture_shows():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    page = site_sources.with_explorer(text)
+    picture, link = page.index("docs/images/model_explorer.png)"), page.index('<a href="explorer.html">')
+    assert 0 < link - picture < 100
+    with pytest.raises(ValueError, match="model_explorer.png"):
+        site_sources.with_explorer("No picture.")
+
+
 def test_every_notebook_and_guide_is_in_the_table_of_contents():
     pages = site_sources.listed(ROOT)
     listed = set(site_sources.contents(pages).split())

@@ -3,12 +3,13 @@
 import ipywidgets
 
 from course_lib import widgets
+from course_lib.widgets.gallery import BROWSER_DRAWN
 from helpers.small_translator import small_translation_explorer
 
 WIDGETS = [
     small_translation_explorer if name == "translation_explorer" else getattr(widgets, name)
     for name in widgets.__all__
-    if name.endswith("_explorer")
+    if name.endswith("_explorer") and name not in BROWSER_DRAWN
 ]
 
 

@@ -1,0 +1,76 @@
+"""The model explorer as one HTML file that needs no kernel, no server and no network.
+
+python -m course_lib.cli.explorer_page explorer.html
+
+It holds the traces of the sentences in `EXAMPLES`; the site has it as a page of its own.
+"""
+
+import argparse
+import base64
+import json
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from course_lib.experiments.real_translator import SENTENCES
+from course_lib.utils.files import atomic_path
+from course_lib.widgets.model_view import START, STYLE, model, trace
+from course_lib.widgets.modules import joined
+from course_lib.widgets.toy_lm import PREFIXES, QUESTIONS
+from course_lib.widgets.trace_packing import pack
+
+TEMPLATE = Path(__file__).with_name("templates") / "explorer.html"
+EXAMPLES = {
+    "translator": [*SENTENCES, "She is not at home.", "I don't know him."],
+    "gpt": [*PREFIXES, QUESTIONS[0]],
+}
+HOME = '<a href="index.html">To the course</a>'
+
+
+def page(chapters: str | None = None) -> str:
+    """The page. chapters: where the pages of the notebooks are, for links; None for a page by itself."""
+    data = {
+        "examples": EXAMPLES,
+        "chapters": chapters,
+        "traces": {
+            mode: {sentence: packed(mode, sentence) for sentence in sentences}
+            for mode, sentences in EXAMPLES.items()
+        },
+    }
+    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
+        style=STYLE,
+        home=HOME if chapters is not None else "",
+        traces=json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
+        module=joined("model_page.js"),
+    )
+
+
+def packed(mode: str, sentence: str) -> dict[str, Any]:
+    """A trace for the page."""
+    header, numbers = pack(trace(mode, sentence), *model(mode))
+    return {
+        "header": compressed(json.dumps(header).encode()),
+        "numbers": compressed(numbers),
+        "step": START[mode],
+    }
+
+
+def compressed(data: bytes) -> str:
+    """The bytes compressed by zlib, as text in base64."""
+    return base64.b64encode(zlib.compress(data, 9)).decode("ascii")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("file", type=Path)
+    file = parser.parse_args(arguments).file
+    with atomic_path(file) as part:
+        part.write_text(page(), encoding="utf-8")
+    print(f"{file}: {file.stat().st_size / 1e6:.1f} MB. Open it in a browser.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,268 @@
+// The model explorer: a sentence through a whole Transformer. It draws a trace; the models run elsewhere.
+//
+//   const explorer = modelExplorer(element, host);
+//   explorer.show(header, dataView);
+//
+// host: {live, examples, address(notebook), open({mode, sentence, prefix}), draw(step), sample(settings)}.
+// With `live`, a kernel answers `open` by another `show`, `draw` by a random token, and `sample` by `sampled`.
+
+import {onThemeChange} from "./colors.js";
+import {h, tokenText, useTheme} from "./drawing.js";
+import {blockPanel, embeddingsPanel} from "./block_view.js";
+import {headPanel} from "./head_view.js";
+import {barList, nextTokenPanel} from "./next_token.js";
+import {overview} from "./overview.js";
+import {nextTokenProbabilities, readTrace, tokensRead} from "./trace.js";
+
+const MODES = {translator: "Translator", gpt: "Language model (GPT)"};
+const PLAYED = 900; // milliseconds per step
+
+class App {
+  constructor(element, host) {
+    Object.assign(this, {element, host, trace: null, opened: null, head: null, step: 0, query: {}, key: null});
+    this.settings = {temperature: 1, topK: 0, topP: 1};
+    this.answer = null; // the kernel's probabilities: {step, settings, probabilities, kept}
+    this.onDistribution = null;
+    this.hooks = {after: [], before: []};
+    this.timer = null;
+    this.main = h("div", {class: "mx-main"});
+    this.message = h("p", {class: "mx-message", role: "status"});
+    this.toolbar = h("form", {class: "mx-toolbar", onsubmit: (event) => this.submit(event)});
+    element.classList.add("mx");
+    element.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab has uses for the arrows
+    element.append(this.toolbar, this.message, this.main);
+  }
+
+  get read() {
+    return tokensRead(this.trace, this.step);
+  }
+
+  /** The selected token of a stack: the second one in the encoder, else the newest, unless another is selected. */
+  queryOf(stack) {
+    const most = (stack === "encoder" ? this.trace.source.length : this.read) - 1;
+    return Math.min(this.query[stack] ?? (stack === "encoder" ? 1 : most), most);
+  }
+
+  // ---- what a reader does
+
+  toggle(place) {
+    this.opened = this.opened?.key === place.key ? null : place;
+    this.head = null;
+    this.key = null;
+    this.render();
+  }
+
+  openHead(layer, head) {
+    this.head = {layer, head};
+    this.render();
+  }
+
+  select({query, key}) {
+    if (query !== undefined) this.query[this.opened.stack] = query;
+    if (query !== undefined && key === undefined) this.key = null;
+    if (key !== undefined) this.key = key;
+    this.render();
+  }
+
+  goTo(step) {
+    this.step = Math.max(0, Math.min(this.trace.chosen.length - 1, step));
+    this.query = {encoder: this.query.encoder};
+    this.key = null;
+    this.host.sample({step: this.step, ...this.settings});
+    this.render();
+  }
+
+  play() {
+    const playing = this.timer !== null;
+    this.stop();
+    if (!playing) {
+      if (this.step === this.trace.chosen.length - 1) this.goTo(0);
+      this.timer = setInterval(() => this.advance(), PLAYED);
+    }
+    this.render();
+  }
+
+  advance() {
+    if (!this.element.isConnected || this.step >= this.trace.chosen.length - 1) this.stop();
+    else this.step += 1;
+    this.goTo(this.step);
+  }
+
+  stop() {
+    clearInterval(this.timer);
+    this.timer = null;
+  }
+
+  sample(change) {
+    Object.assign(this.settings, change);
+    this.host.sample({step: this.step, ...this.settings});
+    this.main.querySelector('[data-key="next"] .mx-bars')?.replaceWith(barList(this, 8, false));
+  }
+
+  /** Write this token at the present step, and let the model go on from there. */
+  write(id) {
+    this.open({prefix: [...this.trace.chosen_ids.slice(0, this.step), id]});
+  }
+
+  draw() {
+    this.message.textContent = "Drawing …";
+    this.host.draw(this.step);
+  }
+
+  open(change) {
+    this.stop();
+    const {mode, sentence} = this;
+    this.message.textContent = "The model is running …";
+    this.host.open({mode, sentence, prefix: [], ...change});
+  }
+
+  submit(event) {
+    event.preventDefault();
+    const typed = this.toolbar.querySelector("input");
+    if (typed) this.open({sentence: typed.value});
+  }
+
+  // ---- what is shown
+
+  /** The probabilities of the next token: the kernel's, once it has answered. */
+  distribution() {
+    const {answer, settings, step} = this;
+    const same = answer && answer.step === step &&
+      Object.keys(settings).every((name) => answer[name] === settings[name]);
+    return same ? answer : nextTokenProbabilities(this.trace, step, settings);
+  }
+
+  sampled(answer) {
+    this.answer = answer;
+    if (this.opened?.kind === "next" && !this.head) this.onDistribution?.();
+  }
+
+  show(header, bytes, {mode, sentence, step}) {
+    const same = this.mode === mode;
+    Object.assign(this, {mode, sentence, trace: readTrace(header, bytes), answer: null, key: null});
+    if (!same) Object.assign(this, {opened: null, head: null, query: {}});
+    this.step = Math.max(0, Math.min(this.trace.chosen.length - 1, step));
+    this.message.textContent = "";
+    this.fillToolbar();
+    this.render();
+  }
+
+  fail(text) {
+    this.message.textContent = text;
+  }
+
+  fillToolbar() {
+    const {host, mode, sentence} = this;
+    const examples = host.examples[mode];
+    const options = examples.map((one) => h("option", {value: one, selected: one === sentence}, one));
+    if (!examples.includes(sentence)) options.unshift(h("option", {selected: true}, "Examples"));
+    const modes = Object.entries(MODES).map(([name, title]) => h("button", {
+      type: "button", class: "mx-button", "aria-pressed": String(name === mode), "data-key": `mode-${name}`,
+      onclick: () => name !== this.mode && this.open({mode: name, sentence: host.examples[name][0]}),
+    }, title));
+    const typed = host.live && [
+      h("input", {type: "text", value: sentence, "aria-label": "Your sentence", maxlength: 300, "data-key": "typed"}),
+      h("button", {class: "mx-button", "data-key": "submit"}, mode === "translator" ? "Translate" : "Continue")];
+    this.toolbar.replaceChildren(...[h("span", {class: "mx-modes"}, modes), ...(typed || []),
+      h("select", {"aria-label": "Example sentences", "data-key": "examples",
+        onchange: (event) => this.open({sentence: event.target.value})}, options)]);
+  }
+
+  /** Run after this drawing is on the page. */
+  afterRender(action) {
+    this.hooks.after.push(action);
+  }
+
+  /** Run before the next drawing replaces this one. */
+  beforeRender(action) {
+    this.hooks.before.push(action);
+  }
+
+  render() {
+    useTheme(this.element);
+    const focused = this.main.contains(document.activeElement) && document.activeElement.dataset.key;
+    const inMap = document.activeElement?.className === "attention-map-cells";
+    this.hooks.before.splice(0).forEach((action) => action());
+    this.onDistribution = null;
+    this.main.replaceChildren(this.writing(), overview(this), ...(this.opened ? [this.panel()] : [this.hint()]));
+    this.hooks.after.splice(0).forEach((action) => action());
+    const again = inMap ? this.main.querySelector(".attention-map-cells")
+      : focused && this.main.querySelector(`[data-key="${focused}"]`);
+    if (!again) return;
+    again.focus({preventScroll: true});
+  }
+
+  /** The text so far, token by token, and the steps. */
+  writing() {
+    const {trace, step} = this;
+    const last = trace.chosen.length - 1;
+    const prompt = trace.mode === "gpt" && trace.target.slice(0, trace.prompt).map((token) =>
+      h("span", {class: "mx-given"}, tokenText(token, trace.mode)));
+    const tokens = trace.chosen.map((token, i) => h("button", {
+      type: "button", "data-key": `step-${i}`, "aria-current": i === step ? "step" : null,
+      class: i < step ? "mx-written" : i === step ? "mx-now" : "mx-later",
+      "aria-label": `Step ${i + 1}: ${tokenText(token, trace.mode)}`, onclick: () => this.goTo(i),
+    }, i <= step ? tokenText(token, trace.mode) : "·"));
+    const move = (name, sign, to) => h("button", {
+      type: "button", class: "mx-button", "aria-label": name, "data-key": name, disabled: to < 0 || to > last,
+      onclick: () => this.goTo(to),
+    }, sign);
+    return h("div", {class: "mx-writing"},
+      h("span", {class: "mx-steps"}, move("Step back", "‹", step - 1),
+        h("span", {}, `Step ${step + 1} of ${last + 1}`), move("Next step", "›", step + 1),
+        h("button", {type: "button", class: "mx-button", "data-key": "play", onclick: () => this.play()},
+          this.timer === null ? "Play" : "Pause")),
+      h("span", {class: "mx-sentence"}, prompt, tokens));
+  }
+
+  hint() {
+    const what = this.trace.mode === "translator"
+      ? "The encoder reads the English sentence once. At each step, the decoder reads what is written so far, " +
+        "attends to the encoder’s output, and predicts the next Spanish token."
+      : "At each step, the model reads the prompt and what it has written so far, and predicts the next token.";
+    return h("p", {class: "mx-hint"}, `${what} Click a box to open it.`);
+  }
+
+  panel() {
+    const {opened, head, trace} = this;
+    const views = {block: head ? headPanel : blockPanel, embeddings: embeddingsPanel, next: nextTokenPanel};
+    const titles = {next: "Next token", embeddings: "Tokens and embeddings"};
+    const title = titles[opened.kind] ?? trace[opened.stack][opened.index].name;
+    return h("section", {class: "mx-panel", "aria-label": title}, this.crumbs(title), views[opened.kind](this));
+  }
+
+  /** Where in the model this is, with ways back up. */
+  crumbs(title) {
+    const {opened, head, trace} = this;
+    const up = (words, key, onclick) => h("button", {type: "button", class: "mx-crumb", "data-key": key, onclick}, words);
+    const path = [up("Whole model", "crumb-model", () => this.toggle(opened)), " › "];
+    if (!head) return h("h4", {class: "mx-crumbs"}, path, title);
+    const {name} = trace[opened.stack][opened.index].attentions[head.layer];
+    const heads = Array.from({length: trace.sizes.heads}, (_, i) => h("button", {
+      type: "button", class: "mx-button", "data-key": `switch-${i}`, "aria-pressed": String(i === head.head),
+      onclick: () => this.openHead(head.layer, i),
+    }, `Head ${i + 1}`));
+    return h("h4", {class: "mx-crumbs"}, path, up(title, "crumb-block", () => this.closeHead()),
+      ` › ${name} › `, heads);
+  }
+
+  closeHead() {
+    this.head = null;
+    this.render();
+  }
+}
+
+export function modelExplorer(element, host) {
+  const app = new App(element, host);
+  const stopTheme = onThemeChange(() => app.trace && useTheme(element) && app.render());
+  return {
+    show: (header, bytes, state) => app.show(header, bytes, state),
+    sampled: (answer) => app.sampled(answer),
+    fail: (text) => app.fail(text),
+    destroy() {
+      app.stop();
+      stopTheme();
+      element.replaceChildren();
+    },
+  };
+}

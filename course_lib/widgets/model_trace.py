@@ -1,0 +1,235 @@
+"""Trace of a Transformer: everything that a translator or a GPT computes on its way to each next token.
+
+The models' own layers compute all of it; `pack` makes it small enough to travel to a browser.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from course_lib.generation.decoding import greedy_decode
+from course_lib.layers.attention import MultiHeadAttention, attention
+from course_lib.layers.blocks import DecoderBlock, EncoderBlock
+from course_lib.layers.masks import Mask, causal_mask
+from course_lib.models.gpt import GPT
+from course_lib.models.seq2seq import Seq2Seq
+from course_lib.tasks.translation import with_end
+from course_lib.text.tokenizers import BOS, EOS, Vocabulary
+from course_lib.training.evaluation import evaluating
+
+MAX_SOURCE = 40  # tokens: more would not be readable as a picture
+MAX_TARGET = 26
+MAX_NEW = 12  # tokens that a GPT adds to its prompt
+Stack = Float[Tensor, "tokens d_model"]
+
+
+@dataclass(frozen=True)
+class AttentionTrace:
+    """One attention layer on one sequence.
+
+    q, k: after QK-norm and rotary positions, where the layer has them. heads: each head's weighted sum of
+    values. causal: whether a query sees only its own position and earlier ones.
+    """
+
+    name: str
+    q: Float[Tensor, "heads queries d_head"]
+    k: Float[Tensor, "heads keys d_head"]
+    v: Float[Tensor, "heads keys d_head"]
+    weights: Float[Tensor, "heads queries keys"]
+    heads: Float[Tensor, "heads queries d_head"]
+    causal: bool
+
+
+@dataclass(frozen=True)
+class BlockTrace:
+    """One block on one sequence.
+
+    residual: the residual stream before the first sublayer and after each sublayer.
+    hidden: the activations inside the feed-forward network.
+    """
+
+    name: str
+    attentions: tuple[AttentionTrace, ...]
+    residual: tuple[Stack, ...]
+    hidden: Float[Tensor, "tokens d_ff"]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A whole model on one sentence.
+
+    source: the encoder's tokens; empty for a GPT. target: the tokens read by the decoder or GPT.
+    chosen: the token written at each step; step t reads the first `prompt` + t tokens of `target`.
+    text: what was written, as text. logits: for the next token, at each step.
+    """
+
+    mode: str
+    source: list[str]
+    target: list[str]
+    chosen: list[str]
+    source_ids: list[int]
+    target_ids: list[int]
+    chosen_ids: list[int]
+    prompt: int
+    text: str
+    encoder: tuple[BlockTrace, ...]
+    decoder: tuple[BlockTrace, ...]
+    logits: Float[Tensor, "steps vocab"]
+
+
+@torch.inference_mode()
+def trace_translation(
+    model: Seq2Seq, tokenizer: Vocabulary, sentence: str, prefix: Sequence[int] = ()
+) -> Trace:
+    """Trace a greedy translation, from the English tokens to each Spanish one.
+
+    prefix: ids that the translation has to begin with.
+    Raises ValueError for an empty sentence, and for one of more than MAX_SOURCE tokens.
+    """
+    source = with_end(sentence, tokenizer, model.config.max_tokens)
+    if len(source) > MAX_SOURCE:
+        raise ValueError(f"{len(source)} tokens: the explorer shows at most {MAX_SOURCE}. Use fewer words.")
+    ids = torch.tensor([source])
+    with evaluating(model):
+        most = min(MAX_TARGET, 2 * len(source) + 10)
+        chosen = continued(model.generator(ids), [BOS], prefix, most)
+        target = [BOS, *chosen[:-1]]
+        with recorded(model.encoder) as encoder, recorded(model.decoder) as decoder:
+            memory = model.encode(ids)
+            logits = model.output_logits(model.decode(torch.tensor([target]), memory))[0]
+        encoder_blocks = block_traces("Encoder block", encoder)
+        decoder_blocks = block_traces("Decoder block", decoder)
+    return Trace(
+        mode="translator",
+        source=[tokenizer[i] for i in source],
+        target=[tokenizer[i] for i in target],
+        chosen=[tokenizer[i] for i in chosen],
+        source_ids=source,
+        target_ids=target,
+        chosen_ids=chosen,
+        prompt=1,
+        text=tokenizer.decode([i for i in chosen if i != EOS]),
+        encoder=encoder_blocks,
+        decoder=decoder_blocks,
+        logits=logits,
+    )
+
+
+@torch.inference_mode()
+def trace_gpt(model: GPT, tokenizer: Vocabulary, prompt: str, prefix: Sequence[int] = ()) -> Trace:
+    """Trace a GPT that continues a prompt greedily.
+
+    prefix: ids that the continuation has to begin with.
+    Raises ValueError for an empty prompt, and for one of more than MAX_SOURCE tokens.
+    """
+    start = tokenizer.encode(prompt)
+    if not 0 < len(start) <= MAX_SOURCE:
+        raise ValueError(f"{len(start)} tokens: a prompt here has 1 to {MAX_SOURCE}.")
+    with evaluating(model):
+        most = min(MAX_NEW, model.config.max_tokens - len(start))
+        chosen = continued(model.generator(), start, prefix, most)
+        target = [*start, *chosen[:-1]]
+        with recorded(model.blocks) as blocks:
+            logits = model(torch.tensor([target]))[0, len(start) - 1 :]
+        traced = block_traces("Block", blocks)
+    return Trace(
+        mode="gpt",
+        source=[],
+        target=[tokenizer[i] for i in target],
+        chosen=[tokenizer[i] for i in chosen],
+        source_ids=[],
+        target_ids=target,
+        chosen_ids=chosen,
+        prompt=len(start),
+        text=tokenizer.decode([i for i in chosen if i != EOS]),
+        encoder=(),
+        decoder=traced,
+        logits=logits,
+    )
+
+
+def continued(generator: Any, start: Sequence[int], prefix: Sequence[int], most: int) -> list[int]:
+    """The ids written after `start`: `prefix`, then greedily to EOS, or to `most` ids in all."""
+    written = list(prefix)[:most]
+    if EOS in written:
+        return written[: written.index(EOS) + 1]
+    if len(written) < most:
+        ids = torch.tensor([[*start, *written]])
+        written += greedy_decode(generator, ids, EOS, most - len(written))[0]
+    return written if len(written) == most else [*written, EOS]
+
+
+@dataclass
+class Record:
+    """One block with the input of each of its sublayers, and the output of each attention layer."""
+
+    block: EncoderBlock | DecoderBlock
+    inputs: dict[str, tuple[Tensor, ...]]
+    outputs: dict[str, Tensor]
+
+
+@contextmanager
+def recorded(blocks: nn.ModuleList) -> Iterator[list[Record]]:
+    """Record what enters and leaves the sublayers of these blocks, within a `with` block."""
+    records: list[Record] = []
+    hooks = []
+    for block in blocks:
+        records.append(record := Record(block, {}, {}))
+        for name, module in [("", block), *block.named_children()]:
+
+            def keep(module, inputs, output, record=record, name=name):
+                record.inputs[name], record.outputs[name] = inputs, output
+
+            hooks.append(module.register_forward_hook(keep))
+    try:
+        yield records
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def block_traces(name: str, records: Sequence[Record]) -> tuple[BlockTrace, ...]:
+    """What each block did; the blocks are numbered from 1."""
+    return tuple(block_trace(f"{name} {i}", record) for i, record in enumerate(records, 1))
+
+
+def block_trace(name: str, record: Record) -> BlockTrace:
+    """What a block did, computed by its own layers from what entered them."""
+    block, decoder = record.block, isinstance(record.block, DecoderBlock)
+    layers = ["attention", *(["cross_attention"] if decoder else []), "feed_forward"]
+    stream = [record.inputs[""][0]]
+    for residual, layer in zip(block.residuals, layers, strict=True):
+        stream.append(residual.after(stream[-1], record.outputs[layer]))
+    attentions = [
+        attention_trace(ATTENTIONS[layer], getattr(block, layer), record.inputs[layer])
+        for layer in layers[:-1]
+    ]
+    inside = block.feed_forward
+    return BlockTrace(
+        name=name,
+        attentions=tuple(attentions),
+        residual=tuple(x[0] for x in stream),
+        hidden=inside.activation(inside.w_in(record.inputs["feed_forward"][0]))[0],
+    )
+
+
+ATTENTIONS = {"attention": "Self-attention", "cross_attention": "Cross-attention"}
+
+
+def attention_trace(name: str, layer: MultiHeadAttention, inputs: tuple[Any, ...]) -> AttentionTrace:
+    """Queries, keys, values, weights and outputs of all heads. inputs: the arguments of the layer."""
+    x, memory, mask, *_ = *inputs, None
+    q = layer.apply_rotary(layer.split(layer.w_q(x)), 0)
+    k, v = layer.keys_values(memory)
+    heads, weights = attention(q, k, v, mask)
+    return AttentionTrace(name, q[0], k[0], v[0], weights[0], heads[0], causal=is_causal(mask, q.shape[-2]))
+
+
+def is_causal(mask: Mask | None, tokens: int) -> bool:
+    """Whether the mask is the causal one; a padding mask of a sentence without padding hides nothing."""
+    return mask is not None and mask.shape[-2] == tokens > 1 and torch.equal(mask, causal_mask(tokens))

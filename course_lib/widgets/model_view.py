@@ -1,0 +1,163 @@
+"""Model explorer: one sentence through a whole Transformer, down to the arithmetic of a single head."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import anywidget
+import ipywidgets
+import torch
+import traitlets
+
+from course_lib.experiments.real_translator import SENTENCES, real_translator
+from course_lib.generation.sampling import next_token_probabilities
+from course_lib.models.gpt import GPT
+from course_lib.models.seq2seq import Seq2Seq
+from course_lib.text.tokenizers import Vocabulary
+from course_lib.text.unicode_text import check_text
+from course_lib.viz import figures
+from course_lib.viz.style import is_projected
+from course_lib.widgets.model_picture import picture
+from course_lib.widgets.model_trace import Trace, trace_gpt, trace_translation
+from course_lib.widgets.modules import FOLDER, joined
+from course_lib.widgets.toy_lm import PREFIXES, QUESTIONS, small_world
+from course_lib.widgets.trace_packing import pack, shown_probabilities
+
+EXAMPLES = {"translator": SENTENCES, "gpt": [*PREFIXES, *QUESTIONS]}
+START = {"translator": 3, "gpt": 0}  # the step first shown
+MODELS: dict[str, Callable[[], tuple[Seq2Seq | GPT, Vocabulary]]] = {
+    "translator": real_translator,
+    "gpt": small_world,
+}
+TRACES: dict[str, Callable[..., Trace]] = {"translator": trace_translation, "gpt": trace_gpt}
+STYLE = (FOLDER / "model_explorer.css").read_text(encoding="utf-8")
+SUMMARY = (
+    "a text field for a sentence, buttons for the steps, and boxes that open: a Transformer at work, from "
+    "the tokens through each block and head to the probabilities of the next token."
+)
+
+
+@cache
+def model(mode: str) -> tuple[Seq2Seq | GPT, Vocabulary]:
+    """The stored model of a mode, and its tokenizer."""
+    return MODELS[mode]()
+
+
+def trace(mode: str, sentence: str, prefix: Sequence[int] = ()) -> Trace:
+    """Trace of a stored model on a sentence. Raises ValueError for a sentence that it cannot show."""
+    check_text(sentence)
+    return TRACES[mode](*model(mode), sentence, prefix)
+
+
+class ModelView(anywidget.AnyWidget):
+    """The widget on the page. It draws a trace and asks for others; the kernel computes them.
+
+    mode: "translator" or "gpt". step: the step shown. trace, numbers: see `pack`.
+    temperature, top_k, top_p: the sampling settings; top_k 0 and top_p 1 keep all tokens.
+    distribution: the probabilities of the candidates at this step, computed by the library.
+    error: why a sentence could not be shown. projected: larger, for the projector.
+    """
+
+    _esm = joined("model_widget.js")
+    _css = STYLE
+
+    examples = traitlets.Dict(EXAMPLES).tag(sync=True)
+    mode = traitlets.Unicode("translator").tag(sync=True)
+    sentence = traitlets.Unicode("").tag(sync=True)
+    step = traitlets.Int(0).tag(sync=True)
+    temperature = traitlets.Float(1.0).tag(sync=True)
+    top_k = traitlets.Int(0).tag(sync=True)
+    top_p = traitlets.Float(1.0).tag(sync=True)
+    trace = traitlets.Dict().tag(sync=True)
+    numbers = traitlets.Bytes().tag(sync=True)
+    distribution = traitlets.Dict().tag(sync=True)
+    error = traitlets.Dict().tag(sync=True)
+    projected = traitlets.Bool(False).tag(sync=True)
+
+
+class ModelExplorer:
+    """Explorer of the stored translator and the stored GPT.
+
+    view: the widget. shown: the trace on the page.
+    """
+
+    summary = SUMMARY
+
+    def __init__(self, mode: str = "translator", sentence: str | None = None):
+        """Open a mode, with its first example unless a sentence is given.
+
+        Raises ValueError for an unknown mode, and for a sentence that cannot be shown.
+        """
+        if mode not in MODELS:
+            raise ValueError(f"mode={mode!r} is none of {sorted(MODELS)}")
+        self.view = ModelView(projected=is_projected())
+        self.shown: Trace
+        self.answers = 0
+        self.show(mode, EXAMPLES[mode][0] if sentence is None else sentence, step=START[mode])
+        self.view.on_msg(self._asked)
+        self.view.observe(self._sample, names=["step", "temperature", "top_k", "top_p"])
+        self.box = ipywidgets.VBox([self.view], layout={"width": "100%"})
+
+    def show(self, mode: str, sentence: str, prefix: Sequence[int] = (), step: int = 0) -> None:
+        """Run the model on a sentence and show it.
+
+        prefix: ids of the first tokens that are written. Raises ValueError for a sentence it cannot show.
+        """
+        self.shown = trace(mode, sentence, prefix)
+        header, numbers = pack(self.shown, *model(mode))
+        view, step = self.view, min(step, len(self.shown.chosen) - 1)
+        self.answers += 1  # the page notices an answer even if it is the same as before
+        with view.hold_sync():
+            view.set_trait("numbers", numbers)
+            view.mode, view.sentence, view.step = mode, sentence, step
+            view.trace = {**header, "answer": self.answers}
+            self._sample()
+
+    def draw(self, step: int, rng: torch.Generator | None = None) -> None:
+        """Write a token drawn at random at this step, and let the model go on from there."""
+        view = self.view
+        p = next_token_probabilities(
+            self.shown.logits[step],
+            view.temperature,
+            view.top_k or None,
+            view.top_p if view.top_p < 1 else None,
+        )
+        drawn = int(p.multinomial(1, generator=rng))
+        self.show(view.mode, view.sentence, [*self.shown.chosen_ids[:step], drawn], step)
+
+    def snapshot(self) -> bytes:
+        """A PNG of the whole model on the sentence shown."""
+        _, tokenizer = model(self.view.mode)
+        return picture(self.shown, tokenizer, self.view.sentence, self.view.step)
+
+    def _sample(self, change: Any = None) -> None:
+        view = self.view
+        settings = {"temperature": view.temperature, "topK": view.top_k, "topP": view.top_p}
+        step = min(view.step, len(self.shown.chosen) - 1)
+        found = shown_probabilities(self.shown.logits[step], *settings.values())
+        view.distribution = {"step": step, **settings, **found}
+
+    def _asked(self, view: Any, content: dict[str, Any], buffers: list[bytes]) -> None:
+        """Answer a message of the page: {open: {mode, sentence, prefix}} or {draw: step}."""
+        try:
+            if "open" in content:
+                wanted = content["open"]
+                step = len(wanted["prefix"]) - 1 if wanted["prefix"] else START[wanted["mode"]]
+                self.show(wanted["mode"], wanted["sentence"], wanted["prefix"], step)
+            elif "draw" in content:
+                self.draw(min(content["draw"], len(self.shown.chosen) - 1))
+        except ValueError as error:
+            self.answers += 1
+            text = f"{error} The picture still shows the sentence before."
+            self.view.error = {"text": text, "answer": self.answers}
+
+    def _ipython_display_(self) -> None:
+        figures.show_widget(self.box, self.summary, self.snapshot())
+
+
+def model_explorer(mode: str = "translator", sentence: str | None = None) -> ModelExplorer:
+    """One sentence through a whole Transformer: open a block, a head, and its arithmetic.
+
+    mode: "translator" (English to Spanish) or "gpt" (a small language model). sentence: at most 40 tokens.
+    """
+    return ModelExplorer(mode, sentence)

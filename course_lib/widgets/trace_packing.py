@@ -1,0 +1,128 @@
+"""A trace for the browser: a header in JSON, and one block of numbers; and the sampling that it shows."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from course_lib.generation.sampling import next_token_probabilities
+from course_lib.models.gpt import GPT
+from course_lib.models.seq2seq import Seq2Seq
+from course_lib.text.tokenizers import Vocabulary
+from course_lib.widgets.model_trace import AttentionTrace, BlockTrace, Trace
+
+TOP = 128  # logits that travel, per step; all others only as a sum, at each temperature
+SHOWN = 10  # candidates for the next token that are drawn
+TEMPERATURES = tuple(i / 10 for i in range(21))  # those of the slider
+
+
+class Numbers:
+    """Arrays one behind the other, each at a multiple of four bytes; equal ones only once."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self.places: dict[tuple[str, bytes], dict[str, Any]] = {}
+        self.size = 0
+
+    def add(self, array: Float[Tensor, "..."], kind: str = "f2") -> dict[str, Any]:
+        """Append an array, and return what the header says about it.
+
+        kind: "f2" or "f4", the type and the bytes of each number.
+        """
+        values = array.detach().cpu().numpy().astype(f"<{kind}")
+        data = values.tobytes()
+        if (kind, data) not in self.places:
+            place = {"at": self.size, "shape": list(values.shape), "kind": kind}
+            self.places[kind, data] = place
+            self.parts.append(data + bytes(-len(data) % 4))
+            self.size += len(self.parts[-1])
+        return self.places[kind, data]
+
+
+def pack(trace: Trace, model: Seq2Seq | GPT, tokenizer: Vocabulary) -> tuple[dict[str, Any], bytes]:
+    """The trace as a header for JSON, and the bytes of its arrays (little-endian, mostly half precision)."""
+    numbers = Numbers()
+    c = model.config
+    stacks = (
+        {"encoder": model.encoder, "decoder": model.decoder}
+        if isinstance(model, Seq2Seq)
+        else {"encoder": (), "decoder": model.blocks}
+    )
+    ids, logits, tails = top_logits(trace.logits)
+    header = {
+        **{name: getattr(trace, name) for name in PLAIN},
+        "sizes": {
+            "d_model": c.d_model, "heads": c.heads, "d_head": c.d_model // c.heads, "vocab": c.vocab,
+            "d_ff": stacks["decoder"][0].feed_forward.w_in.out_features,
+            "parameters": parameters(model), "positions": c.positions, "qk_norm": c.qk_norm,
+        },
+        **{
+            name: [
+                {**packed_block(block, numbers), "parameters": parameters(module)}
+                for block, module in zip(getattr(trace, name), modules, strict=True)
+            ]
+            for name, modules in stacks.items()
+        },
+        "candidates": [
+            [{"id": i, "token": tokenizer[i]} for i in row[:SHOWN]] for row in ids.tolist()
+        ],
+        "logits": numbers.add(logits, "f4"),
+        "tails": numbers.add(tails, "f4"),
+        "temperatures": TEMPERATURES,
+    }  # fmt: skip
+    return header, b"".join(numbers.parts)
+
+
+PLAIN = (
+    "mode", "source", "target", "chosen", "source_ids", "target_ids", "chosen_ids", "prompt", "text",
+)  # fmt: skip
+
+
+def packed_block(block: BlockTrace, numbers: Numbers) -> dict[str, Any]:
+    """The header of one block; its arrays are added to `numbers`."""
+    return {
+        "name": block.name,
+        "attentions": [packed_attention(attention, numbers) for attention in block.attentions],
+        "residual": [numbers.add(x) for x in block.residual],
+        "hidden": numbers.add(block.hidden),
+    }
+
+
+def packed_attention(attention: AttentionTrace, numbers: Numbers) -> dict[str, Any]:
+    """The header of one attention layer; the browser computes the heads' outputs from weights and values."""
+    arrays = {name: numbers.add(getattr(attention, name)) for name in ("q", "k", "v", "weights")}
+    return {"name": attention.name, "causal": attention.causal, **arrays}
+
+
+def parameters(module: nn.Module) -> int:
+    """Number of parameters."""
+    return sum(p.numel() for p in module.parameters())
+
+
+def top_logits(
+    logits: Float[Tensor, "steps vocab"],
+) -> tuple[Int[Tensor, "steps top"], Float[Tensor, "steps top"], Float[Tensor, "steps temperatures"]]:
+    """The ids and values of the largest logits, largest first, and the weight of all others.
+
+    Logits are relative to the largest. The weight of the others is Σ exp(logit / temperature), at each of
+    TEMPERATURES; 0 for temperature 0.
+    """
+    values, ids = (logits - logits.amax(-1, keepdim=True)).double().sort(stable=True, dim=-1, descending=True)
+    others = values[:, TOP:]
+    tails = [(others / t).exp().sum(-1) if t else torch.zeros(len(others)) for t in TEMPERATURES]
+    return ids[:, :TOP], values[:, :TOP].float(), torch.stack(tails, -1).float()
+
+
+def shown_probabilities(
+    logits: Float[Tensor, " vocab"], temperature: float, top_k: int, top_p: float
+) -> Mapping[str, Any]:
+    """What is drawn for one step: the candidates' probabilities, and how many tokens can be drawn at all.
+
+    top_k: 0 keeps all tokens.
+    """
+    ids = logits.sort(stable=True, descending=True).indices[:SHOWN]
+    p = next_token_probabilities(logits, temperature, top_k or None, top_p if top_p < 1 else None)
+    return {"probabilities": p[ids].tolist(), "kept": int(np.count_nonzero(p))}

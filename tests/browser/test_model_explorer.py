@@ -1,0 +1,215 @@
+"""The model explorer in JupyterLab, on the page of `present`, and on its own page from the disk."""
+
+import statistics
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
+
+from helpers.browser.pages import contrast, load_axe, open_lab, open_voila, page_of  # noqa: E402
+from helpers.browser.report import ARTIFACTS  # noqa: E402
+
+from course_lib.cli import explorer_page  # noqa: E402
+from course_lib.generation.sampling import next_token_probabilities  # noqa: E402
+from course_lib.widgets.model_view import trace  # noqa: E402
+from course_lib.widgets.modules import FOLDER  # noqa: E402
+from course_lib.widgets.trace_packing import TOP  # noqa: E402
+
+AIM = 100  # milliseconds from a click to the new picture
+SIZES = {"laptop": (1280, 720), "projector": (1920, 1080), "phone": (390, 844)}
+TIMED = """async ([key, ready]) => {
+  const start = performance.now();
+  document.querySelector(`.mx [data-key="${key}"]`).click();
+  if (!document.querySelector(ready)) throw new Error(`${key} does not lead to ${ready}`);
+  await new Promise(requestAnimationFrame);
+  return new Promise((done) => setTimeout(() => done(performance.now() - start)));
+}"""
+
+
+def press(page, key: str) -> None:
+    """Click the button with this key."""
+    page.locator(f'.mx [data-key="{key}"]').first.click()
+
+
+def words(page, selector: str) -> list[str]:
+    return page.locator(f".mx {selector}").all_inner_texts()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory) -> str:
+    """The page without a kernel."""
+    file = tmp_path_factory.mktemp("explorer") / "explorer.html"
+    explorer_page.main([str(file)])
+    return file.as_uri()
+
+
+@pytest.fixture
+def disk(browser, address) -> Iterator:
+    """The page, opened from the disk without a network."""
+    with page_of(browser, 1280, 720, offline=True) as (page, trouble):
+        page.goto(address)
+        page.locator(".mx-card").first.wait_for()
+        yield page
+        assert not trouble.errors and not trouble.foreign
+
+
+def tour(page) -> None:
+    """Open a block and a head, hover over a weight, step the decoder, change the temperature."""
+    press(page, "encoder-1")
+    assert words(page, ".mx-crumbs") and "Encoder block 2" in words(page, ".mx-crumbs")[0]
+    press(page, "head-0-0")
+    assert "Attention weights" in words(page, ".mx-map")[0]
+    page.locator(".mx .attention-map-cells").hover(position={"x": 60, "y": 20})
+    tip = page.locator(".mx .attention-map-tip")
+    tip.wait_for(state="visible")
+    assert "query The, key" in tip.inner_text() and "weight 0." in tip.inner_text()
+    now = page.locator(".mx-now").inner_text()
+    page.get_by_role("button", name="Next step").click()
+    assert page.locator(".mx-now").inner_text() != now
+    press(page, "next")
+    before = words(page, ".mx-next-bars .mx-bar-number")
+    slider = page.locator('.mx [data-key="temperature"]')
+    slider.focus()
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")
+    assert words(page, ".mx-next-bars .mx-bar-number") != before
+    press(page, "crumb-model")
+    assert page.locator(".mx-panel").count() == 0
+
+
+def test_a_tour_from_the_disk(disk) -> None:
+    tour(disk)
+
+
+@pytest.mark.parametrize("front_end", ["lab", "voila"])
+def test_a_tour_with_a_kernel(browser, request, front_end) -> None:
+    server = request.getfixturevalue(front_end)
+    with page_of(browser) as (page, trouble):
+        (open_lab if front_end == "lab" else open_voila)(page, server)
+        page.locator(".mx-card").first.wait_for(timeout=60_000)
+        page.locator(".course-model_explorer").screenshot(path=ARTIFACTS / f"{front_end}-model_explorer.png")
+        tour(page)
+        field = page.get_by_label("Your sentence")
+        field.fill("I am a student.")
+        field.press("Enter")
+        page.locator(".mx-sentence button", has_text="Soy").wait_for(timeout=20_000)
+        press(page, "next")
+        press(page, "pick-1")
+        page.wait_for_function("() => !document.querySelector('.mx-message').textContent", timeout=20_000)
+        assert page.locator(".mx-now").inner_text() != "Soy"
+        field.fill("word " * 70)
+        field.press("Enter")
+        page.locator(".mx-message", has_text="at most 40").wait_for(timeout=20_000)
+        press(page, "mode-gpt")
+        page.locator(".mx-card-title", has_text="Block 3").wait_for(timeout=20_000)
+        assert not trouble.errors and not trouble.foreign
+    assert "Traceback" not in server.log.read_text()
+
+
+def test_the_kernels_probabilities_and_the_pages_are_the_same(disk) -> None:
+    settings = [(1.0, 0, 1.0), (0.0, 0, 1.0), (1.7, 5, 1.0), (0.6, 0, 0.9), (2.0, 40, 0.85), (1.0, 1, 0.3)]
+    found = disk.evaluate(
+        """async ([settings, script]) => {
+          const url = URL.createObjectURL(new Blob([script], {type: "text/javascript"}));
+          const {nextTokenProbabilities, readTrace} = await import(url);
+          const {header, numbers} = JSON.parse(document.getElementById("traces").textContent)
+            .traces.translator["The car was running."];
+          const inflate = async (text) => new Response(new Blob([Uint8Array.from(atob(text),
+            (c) => c.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer();
+          const parsed = JSON.parse(new TextDecoder().decode(await inflate(header)));
+          const trace = readTrace(parsed, new DataView(await inflate(numbers)));
+          return settings.map(([temperature, topK, topP]) => trace.chosen.map((_, step) =>
+            nextTokenProbabilities(trace, step, {temperature, topK, topP})));
+        }""",
+        [settings, (FOLDER / "trace.js").read_text(encoding="utf-8")],
+    )
+    logits = trace("translator", "The car was running.").logits
+    for (temperature, top_k, top_p), steps in zip(settings, found, strict=True):
+        for step, page in enumerate(steps):
+            p = next_token_probabilities(
+                logits[step], temperature, top_k or None, top_p if top_p < 1 else None
+            )
+            kept = int((p > 0).sum())
+            own = p.sort(descending=True).values[:TOP]
+            reached = page["kept"] is not None
+            tolerance = 1e-5 if reached else float(own[-1]) / top_p  # beyond the list, one token at most
+            assert page["probabilities"] == pytest.approx(own.tolist(), abs=tolerance)
+            assert page["kept"] == kept if reached else kept > TOP
+
+
+@pytest.mark.parametrize("look", SIZES)
+def test_it_fits_the_window(browser, address, look) -> None:
+    width, height = SIZES[look]
+    with page_of(browser, width, height, offline=True) as (page, _):
+        page.goto(address)
+        page.locator(".mx-card").first.wait_for()
+        for name, keys in {
+            "model": [],
+            "block": ["decoder-1"],
+            "head": ["head-1-1"],
+            "next": ["next"],
+            "tokens": ["tokens-encoder"],
+        }.items():
+            for key in keys:
+                press(page, key)
+            page.wait_for_timeout(150)
+            page.screenshot(path=ARTIFACTS / f"model_explorer-{look}-{name}.png", full_page=True)
+            wide, tall = page.evaluate("[document.body.scrollWidth, document.documentElement.scrollHeight]")
+            assert wide <= width, name
+            assert look == "phone" or tall <= height, name
+
+
+def test_a_long_sentence_fits_a_laptop(browser, address) -> None:
+    with page_of(browser, 1280, 720, offline=True) as (page, _):
+        page.goto(address)
+        page.get_by_label("Example sentences").select_option(index=1)
+        page.locator(".mx-sentence button").nth(20).click()
+        for name, key in {"model": None, "block": "decoder-1", "head": "head-1-1"}.items():
+            if key:
+                press(page, key)
+            page.wait_for_timeout(150)
+            page.screenshot(path=ARTIFACTS / f"model_explorer-long-{name}.png", full_page=True)
+            assert page.evaluate("document.body.scrollWidth") <= 1280, name
+
+
+def test_a_click_is_answered_within_the_aim(disk, report) -> None:
+    spent = []
+    for _ in range(10):
+        spent.append(disk.evaluate(TIMED, ["decoder-1", ".mx-flow"]))
+        spent.append(disk.evaluate(TIMED, ["head-1-1", ".mx-arithmetic"]))
+        disk.evaluate(TIMED, ["crumb-model", ".mx-hint"])
+    report.add("from disk", "model_explorer", spent)
+    assert statistics.median(spent) < AIM
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_read_and_operate_it(browser, address, scheme) -> None:
+    with page_of(browser, 1280, 720, offline=True, color_scheme=scheme) as (page, _):
+        page.goto(address)
+        page.locator(".mx-card").first.wait_for()
+        load_axe(page)
+        for keys in ([], ["decoder-0"], ["head-0-1"], ["next"], ["tokens-decoder"]):
+            for key in keys:
+                page.locator(f'.mx [data-key="{key}"]').first.focus()
+                page.keyboard.press("Enter")
+            page.wait_for_timeout(200)
+            found = page.evaluate(
+                "() => axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})"
+                ".then(found => found.violations.map(v => `${v.id}: ${v.nodes[0].html.slice(0, 200)}`))"
+            )
+            assert not found, keys
+            assert not contrast(page.locator(".mx"))
+
+
+def test_the_keyboard_stays_where_it_is(disk) -> None:
+    press(disk, "encoder-0")
+    disk.locator('.mx [data-key="token-2"]').focus()
+    disk.keyboard.press("Enter")
+    assert disk.evaluate("document.activeElement.dataset.key") == "token-2"
+    assert disk.locator('.mx [data-key="token-2"]').get_attribute("aria-pressed") == "true"
+    press(disk, "head-0-2")
+    disk.locator(".mx .attention-map-cells").focus()
+    disk.keyboard.press("ArrowDown")
+    assert "attention-map-cells" in disk.evaluate("document.activeElement.className")
+    assert "matches" in words(disk, ".mx-product h5")[0] and "running" in words(disk, ".mx-product h5")[0]
