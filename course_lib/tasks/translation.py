@@ -19,6 +19,7 @@ from course_lib.text.tokenizers import BOS, EOS, PAD, Tokenizer
 from course_lib.training.evaluation import evaluating
 from course_lib.training.model_folder import load_model_folder, save_model_folder
 from course_lib.training.precision import choose_precision, for_inference
+from course_lib.utils.progress_bar import tracked
 
 Pair = tuple[str, str]
 
@@ -60,11 +61,13 @@ def translate(
     batch: int = 128,
     width: int = 1,
     precision: str = "auto",
+    progress: bool = False,
 ) -> list[str]:
     """Translate sentences, by greedy decoding or beam search.
 
     max_tokens: the most tokens to generate per sentence; by default twice the source length plus ten.
     batch: batch size. width: of the beam; 1 means greedy decoding. precision: as in `TrainConfig`.
+    progress: show a progress bar if this is a terminal.
     Raises ValueError for an empty sentence, and for one that is too long for the model.
     """
     ids = [with_end(text, tokenizer, model.config.max_tokens) for text in sentences]
@@ -76,7 +79,8 @@ def translate(
     limit = model.config.max_tokens - 1
     with evaluating(model), torch.inference_mode():
         fast = for_inference(model, precision_of_decoding(precision, model, sources, width))
-        for part, source in zip(parts, sources, strict=True):
+        work = list(zip(parts, sources, strict=True))
+        for part, source in tracked(work, "translating", "batch", shown=progress):
             most = min(limit, 2 * source.shape[1] + 10) if max_tokens is None else min(limit, max_tokens)
             for i, ids_of_text in zip(part, decode(fast, source, most, width), strict=True):
                 texts[i] = tokenizer.decode(ids_of_text)

@@ -1,9 +1,13 @@
 """Progress bars for long work, with the time of day at which it will be over."""
 
+import sys
 import time
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
 
 from tqdm.auto import tqdm
+
+Item = TypeVar("Item")
 
 
 def expected_end(done: int, total: int, seconds: float) -> str:
@@ -31,3 +35,22 @@ class ProgressBar(tqdm):
             end = expected_end(done, self.total - self.initial, shown["elapsed"])
             shown["postfix"] = ", ".join(filter(None, [shown["postfix"], f"until={end}"]))
         return shown
+
+
+def tracked(
+    items: Iterable[Item], what: str, unit: str, total: int | None = None, shown: bool = True
+) -> Iterator[Item]:
+    """The items one by one, with a progress bar if this is a terminal; print with `say` meanwhile.
+
+    what: the name of the work. unit: what an item is called. total: the number of items, if they have no
+    length. shown: show the bar.
+    """
+    hidden = None if shown else True  # None: where there is no terminal, such as in a log file
+    with ProgressBar(items, desc=what, unit=unit, total=total, disable=hidden) as bar:
+        yield from bar
+
+
+def say(text: str) -> None:
+    """Print a line at once, above the progress bar if one is shown."""
+    ProgressBar.write(text)
+    sys.stdout.flush()

@@ -6,7 +6,8 @@ import time
 import pytest
 
 from course_lib.utils import progress_bar
-from course_lib.utils.progress_bar import ProgressBar, expected_end
+from course_lib.utils.files import PACKAGE
+from course_lib.utils.progress_bar import ProgressBar, expected_end, say, tracked
 
 
 @pytest.fixture
@@ -47,3 +48,35 @@ def test_the_end_is_printed():
         bar.update()
         bar.update()
     assert "until=" in shown.getvalue()
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_long_work_shows_a_bar_in_a_terminal_and_lines_above_it(monkeypatch, capsys):
+    shown = Terminal()
+    monkeypatch.setattr(progress_bar.sys, "stderr", shown)
+    for item in tracked("abc", "spelling", "letter"):
+        say(f"seen {item}")
+    assert capsys.readouterr().out == "seen a\nseen b\nseen c\n"
+    assert "spelling: 100%" in shown.getvalue() and "until=" in shown.getvalue()
+
+
+def test_a_log_file_gets_the_lines_without_a_bar(capsys):
+    for item in tracked(iter("ab"), "spelling", "letter", total=2):
+        say(f"seen {item}")
+    assert capsys.readouterr() == ("seen a\nseen b\n", "")
+
+
+def test_a_bar_may_be_left_out_in_a_terminal_too(monkeypatch):
+    shown = Terminal()
+    monkeypatch.setattr(progress_bar.sys, "stderr", shown)
+    assert list(tracked("ab", "spelling", "letter", shown=False)) == ["a", "b"]
+    assert shown.getvalue() == ""
+
+
+def test_every_bar_of_the_library_is_this_one():
+    users = [path for path in PACKAGE.rglob("*.py") if "import tqdm" in path.read_text(encoding="utf-8")]
+    assert [path.name for path in users if path.name != "lint.py"] == ["progress_bar.py"]
