@@ -109,7 +109,8 @@ class Trainer:
         self.device = torch.device(device) if device else self.accelerator.device
         self.config, self.batches, self.model = config, batches, objective.get_submodule("model")
         self.settings, self.unigram = settings_of(objective, config), unigram
-        self.step, self.steps, self.history = 0, config.steps, History(steps=config.steps or 0)
+        self.step, self.steps = 0, config.steps
+        self.history = History(steps=config.steps or 0)
         self.pending: list[tuple[Tensor, Tensor, Tensor]] = []  # loss, count and gradient norm of each step
         batches.batch_sampler.load_state_dict({"epoch": 0, "position": 0})
         if self.device.type == "cpu":
@@ -260,11 +261,11 @@ class Trainer:
         self.optimizer.load_state_dict(state["optimizer"])
         self.average.weights = [weight.to(self.device) for weight in state["average"]]
         self.scaler.load_state_dict(state["scaler"])
-        states = state["rng"]
+        process, states = self.accelerator.process_index, state["rng"]
         if not states:
             raise ValueError("the state of the random generator is missing")
         # a new process keeps its seed; all processes try all states, to agree on the checkpoint
-        own = [*states, random_states(self.device)][min(self.accelerator.process_index, len(states))]
+        own = states[process] if process < len(states) else random_states(self.device)
         for one in [*states, own]:
             set_random_states(one, self.device)
 
