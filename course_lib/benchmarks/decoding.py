@@ -92,7 +92,7 @@ def decoding(plan: Plan) -> Iterator[Comparison]:
 
 
 def our_faster_writers(plan: Plan, sizes: Sizes, tokens: int) -> dict[str, Write]:
-    """Ours in the precision that `translate` chooses on this device, and compiled."""
+    """Ours in the precision that this device is fast in (`translate` measures first), and compiled."""
     precision = choose_precision("auto", torch.device(plan.device))
     if plan.tiny or precision == "fp32":
         return {}

@@ -12,6 +12,7 @@ import ipywidgets
 from course_lib import widgets
 from course_lib.benchmarks.timing import Plan
 from course_lib.utils import machine
+from course_lib.utils.progress_bar import tracked
 from course_lib.widgets import gallery
 
 GROUP = "widgets"  # the name for `bench`, which measures it alone
@@ -107,7 +108,7 @@ def run(plan: Plan, tell: Callable[[str], None]) -> dict[str, Any]:
     facts = machine.describe("cpu")
     tell(", ".join(f"{key} {value}" for key, value in facts.items()) + "\n")
     measured = {}
-    for name, make in makers().items():
+    for name, make in tracked(list(makers().items()), "measuring", "widget"):
         measured[name] = as_json(measure(make, plan.lasting(0.1)))
         tell(as_text(name, measured[name]))
     today = datetime.datetime.now(datetime.UTC).date().isoformat()

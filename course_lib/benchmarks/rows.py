@@ -13,6 +13,7 @@ from course_lib.benchmarks.redraws import GROUP
 from course_lib.benchmarks.timing import Comparison, Plan
 from course_lib.benchmarks.tools import data, tokens
 from course_lib.utils import machine
+from course_lib.utils.progress_bar import tracked
 
 ROWS: dict[str, Callable[[Plan], Iterator[Comparison]]] = {
     "training": training.training,
@@ -49,7 +50,7 @@ def run(names: Iterable[str], plan: Plan, tell: Callable[[str], None]) -> dict[s
     tell(", ".join(f"{key} {value}" for key, value in facts.items()) + "\n")
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     measured, left_out = [], {}
-    for name in names:
+    for name in tracked(names, "measuring", "row"):
         count = len(measured)
         for comparison in ROWS[name](plan):
             tell(report.as_text(comparison) + "\n")

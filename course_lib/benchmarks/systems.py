@@ -37,7 +37,7 @@ def systems(plan: Plan) -> Iterator[Comparison]:
 
 
 def training(found: dict[str, System], sizes: Sizes, plan: Plan) -> Comparison:
-    """One training step, in target positions per second; ours also in the precision that `train` chooses."""
+    """One training step, in target positions per second; ours also in bf16 where that is fast."""
     batches = [full_batch(sizes.batch, sizes, seed, plan.device) for seed in range(4)]
     turns = {name: Trainer(one.objective, batches, plan).turn for name, one in found.items()}
     first = OURS

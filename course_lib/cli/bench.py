@@ -2,7 +2,6 @@
 
 import argparse
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +40,12 @@ def run(args: argparse.Namespace) -> int:
     from course_lib.benchmarks import redraws, report, rows
     from course_lib.benchmarks.timing import Plan
     from course_lib.utils import machine
+    from course_lib.utils.progress_bar import say
 
     arguments.require_device(args.device)
     device = args.device or ("cuda" if torch.cuda.is_available() else "cpu")
     if args.threads:
         torch.set_num_threads(args.threads)
-    say = partial(print, flush=True)
     alone = args.rows == [redraws.GROUP]
     plan = Plan(device, SECONDS[args.quick], least=3 if args.quick else 5)
     out = args.out

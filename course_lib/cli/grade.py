@@ -17,6 +17,7 @@ from course_lib.cli.grading.running import Graded, Limits
 from course_lib.exercises import catalogue
 from course_lib.utils.chapters import CHAPTER
 from course_lib.utils.files import atomic_path
+from course_lib.utils.progress_bar import say, tracked
 
 HELP = "grades the notebooks that students hand in: a table and a page for the class"
 
@@ -69,10 +70,11 @@ def run(args: argparse.Namespace) -> int:
     limits = Limits(args.minutes * 60, int(args.memory * 1e9), threads, args.chapter or "")
     results = []
     with pool(args.jobs) as workers:
-        for one in workers.map(lambda work: running.graded(work, limits), found):
+        done = workers.map(lambda work: running.graded(work, limits), found)
+        for one in tracked(done, "grading", "notebook", total=len(found)):
             if not one.skipped:
                 results.append(one)
-                print(line(one), flush=True)
+                say(line(one))
     write(args, results)
     return 0
 

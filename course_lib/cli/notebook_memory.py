@@ -15,6 +15,7 @@ from nbformat.v4 import new_code_cell
 from course_lib.cli import notebook_io
 from course_lib.cli.environment import ROOT
 from course_lib.cli.refresh import execute
+from course_lib.utils.progress_bar import say, tracked
 
 # The last cell. ru_maxrss would work on other systems, but it starts at the size of the parent process.
 ASK = "print([line for line in open('/proc/self/status') if line.startswith('VmHWM')][0])"
@@ -44,8 +45,9 @@ def main() -> None:
     """Measure, and print each row as soon as it is known."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("notebooks", nargs="*", type=Path, help="files (default: all in notebooks/)")
-    for path in parser.parse_args().notebooks or sorted((ROOT / "notebooks").glob("*.ipynb")):
-        print(row(path, peak(path)), flush=True)
+    paths = parser.parse_args().notebooks or sorted((ROOT / "notebooks").glob("*.ipynb"))
+    for path in tracked(paths, "running", "notebook"):
+        say(row(path, peak(path)))
 
 
 if __name__ == "__main__":

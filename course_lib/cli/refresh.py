@@ -14,6 +14,7 @@ from nbformat import NotebookNode
 
 from course_lib.cli import arguments, lint, notebook_io
 from course_lib.cli.environment import ROOT, child_environment
+from course_lib.utils.progress_bar import say, tracked
 
 HELP = "runs notebooks in a fresh kernel and stores their outputs"
 
@@ -53,8 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Refresh or clean each notebook; returns 1 if one fails, cannot be read, or breaks a rule."""
     failed = False
-    for path in args.notebooks or sorted((ROOT / "notebooks").glob("*.ipynb")):
-        print(f"{path}: {'cleaning' if args.clean else 'running'}", flush=True)
+    paths = args.notebooks or sorted((ROOT / "notebooks").glob("*.ipynb"))
+    for path in tracked(paths, "cleaning" if args.clean else "running", "notebook"):
+        say(f"{path}: {'cleaning' if args.clean else 'running'}")
         try:
             clean(path) if args.clean else refresh(path, args.timeout)
         except (NotebookFailed, OSError, ValueError) as problem:
@@ -63,7 +65,8 @@ def run(args: argparse.Namespace) -> int:
             continue
         problems = lint.problems(path)
         done = "cleaned" if args.clean else "refreshed"
-        print(*(f"{path}: {problem}" for problem in problems or [done]), sep="\n")
+        for problem in problems or [done]:
+            say(f"{path}: {problem}")
         failed = failed or bool(problems)
     return int(failed)
 

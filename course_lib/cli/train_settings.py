@@ -123,9 +123,11 @@ def begin(args, settings: dict) -> Path | None:
 
 def told(lines) -> str:
     """Print each line as it comes; returns them all."""
+    from course_lib.utils.progress_bar import say
+
     said = []
     for line in lines:
-        print(line, flush=True)
+        say(line)
         said.append(line)
     return "\n".join(said)
 

@@ -72,6 +72,7 @@ def evaluate(args, about, data, model, tokens) -> int:
 
     from course_lib.training import run_record
     from course_lib.training.checkpoints import Checkpoints
+    from course_lib.utils.progress_bar import tracked
 
     out = train_settings.folder(args)
     checkpoints = Checkpoints(out / "checkpoints")
@@ -82,7 +83,8 @@ def evaluate(args, about, data, model, tokens) -> int:
     run_record.check_same(out, run_record.read(out)["settings"], about)
     chosen = steps if args.evaluate == train_settings.ALL else [args.evaluate]
     model.to(args.device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    rows = [scored(step, checkpoints, model, data, tokens) for step in chosen]
+    scoring = tracked(chosen, "scoring", "checkpoint")
+    rows = [scored(step, checkpoints, model, data, tokens) for step in scoring]
     if len(rows) > 1:
         write_scores(out, rows)
     return 0
@@ -95,7 +97,7 @@ def scored(step, checkpoints, model, data, tokens) -> dict[str, float | int]:
 
     checkpoints.load(step, model)
     sources, references = zip(*data.validation, strict=True)
-    scores = held_out_scores(translate(model, tokens, sources), list(references))
+    scores = held_out_scores(translate(model, tokens, sources, precision="auto"), list(references))
     loss = mean_loss(model, tokens, data.validation)
     train_settings.told([f"step {step:,}: loss {loss:.3f}, BLEU {scores.bleu:.1f}, chrF {scores.chrf:.1f}"])
     return {"step": step, "loss": loss, "bleu": scores.bleu, "chrf": scores.chrf}
@@ -136,7 +138,7 @@ def report(history, data, model, tokens, samples: int = 8):
     yield train_settings.summary(history, "target tokens")
     sources, references = zip(*data.test, strict=True)
     for way, width in (("greedy", 1), (f"beam of {BEAM}", BEAM)):
-        translations = translate(model, tokens, sources, width=width)
+        translations = translate(model, tokens, sources, width=width, precision="auto", progress=True)
         scores = held_out_scores(translations, list(references))
         yield f"held-out, {way}: BLEU {scores.bleu:.1f}, chrF {scores.chrf:.1f} on {len(sources):,} sentences"
     yield f"({scores.signature})"

@@ -33,6 +33,7 @@ from course_lib.lectures.dlstudio import (
     translations,
 )
 from course_lib.lectures.dlstudio.deviations import FLAT
+from course_lib.utils.progress_bar import say
 
 STORED = Path(__file__).parent / "results" / "anatomy.json"
 PAIRS, HELD_OUT = 500, 100
@@ -207,9 +208,9 @@ def main() -> None:
     for part in arguments.parts:
         limit, recipes = PARTS[part]
         alike = [other for other in PARTS if PARTS[other][0] is limit]
-        for fixed in recipes():
-            if find(fixed, [part]) is None and time.monotonic() < end:
-                add(part, find(fixed, alike) or as_json(make(fixed, pairs, **limit)))
+        missing = [fixed for fixed in recipes() if find(fixed, [part]) is None]
+        for fixed in storage.until(end, missing, part):
+            add(part, find(fixed, alike) or as_json(make(fixed, pairs, **limit)))
 
 
 def find(fixed: Iterable[str], parts: Iterable[str]) -> dict[str, Any] | None:
@@ -225,7 +226,7 @@ def add(part: str, run: dict[str, Any]) -> None:
     if run["fixed"] not in [other["fixed"] for other in runs]:
         runs.append(run)
     storage.write_runs(STORED, content)
-    print(part, json.dumps(run), flush=True)
+    say(f"{part} {json.dumps(run)}")
 
 
 def read() -> dict[str, Any]:

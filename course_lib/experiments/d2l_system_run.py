@@ -34,6 +34,7 @@ from course_lib.lectures.d2l_training import (
     with_references,
 )
 from course_lib.lectures.d2l_transformer import FIXED, LECTURE, d2l
+from course_lib.utils.progress_bar import say
 
 EPOCHS = 30
 
@@ -48,15 +49,15 @@ def main() -> None:
     content = storage.read_runs(STORED, "course_lib.experiments.d2l_system_run", facts=asdict(counted(data)))
     trainings = content["runs"].setdefault("trainings", [])
     made = {(run["system"], run["seed"]) for run in trainings}
-    for system, seed in product(SYSTEMS, SEEDS):
-        if (system, seed) not in made and time.monotonic() < end:
-            model, run = train(system, seed, data)
-            trainings.append(asdict(run))
-            trainings.sort(key=lambda run: (SYSTEMS.index(run["system"]), run["seed"]))
-            if (system, seed) == (SYSTEMS[0], SEEDS[0]):
-                content["runs"]["attention"] = [shortened(asdict(attention_maps(model, data, ENGLISH[-1])))]
-            storage.write_runs(STORED, content)
-            print(system, seed, flush=True)
+    missing = [one for one in product(SYSTEMS, SEEDS) if one not in made]
+    for system, seed in storage.until(end, missing, "trainings"):
+        model, run = train(system, seed, data)
+        trainings.append(asdict(run))
+        trainings.sort(key=lambda run: (SYSTEMS.index(run["system"]), run["seed"]))
+        if (system, seed) == (SYSTEMS[0], SEEDS[0]):
+            content["runs"]["attention"] = [shortened(asdict(attention_maps(model, data, ENGLISH[-1])))]
+        storage.write_runs(STORED, content)
+        say(f"{system} {seed}")
 
 
 def train(system: str, seed: int, data: d2l.MTFraEng) -> tuple[d2l.Seq2Seq, Run]:

@@ -31,7 +31,7 @@ from course_lib.text.tokenizers import SPECIAL_TOKENS, CharTokenizer
 from course_lib.training.config import TrainConfig
 from course_lib.training.memory import keep_freed_memory
 from course_lib.training.optim import make_optimizer
-from course_lib.training.precision import autocast, with_cpu_bf16_attention
+from course_lib.training.precision import autocast, precision_of_training, with_cpu_bf16_attention
 
 STORED = Path(__file__).parent / "results" / "gpt_changes.json"
 
@@ -57,7 +57,7 @@ CHANGES = (
         )
     ),
     Change("Muon for the matrices", {}, {"optimizer": "muon", "lr": 0.01}),
-    Change("products in bf16", {}, {"precision": "bf16"}),
+    Change("products in bf16, where that is faster", {}, {"precision": "auto"}),
 )
 
 
@@ -84,13 +84,15 @@ class Recipe:
 class Run:
     """The result of a recipe. loss: on the whole validation text, in nats per character.
 
-    steps: of 32 windows of 64 characters. seconds: their total time.
+    steps: of 32 windows of 64 characters. seconds: their total time. precision: the number format; "" if the
+    run was stored before it was chosen by measurement.
     """
 
     recipe: Recipe
     loss: float
     steps: int
     seconds: float
+    precision: str = ""
 
     @property
     def name(self) -> str:
@@ -113,6 +115,7 @@ def beside_nanogpt() -> dict[str, dict[str, Any]]:
 
 TEXT, CONTEXT, BATCH, WARMUP = "tinyshakespeare", 64, 32, 0.05
 TURN = 1.0  # seconds
+CPU = torch.device("cpu")
 
 
 @cache
@@ -136,13 +139,14 @@ class Ours:
         with_cpu_bf16_attention(self.model)  # as the course's own trainer does
         self.optimizer = make_optimizer(self.objective, self.config)
         self.batches = TextBatches(text, CONTEXT, BATCH, recipe.seed)
+        self.precision = precision_of_training(self.config.precision, self.objective, self.batches, CPU)
         self.steps, self.epoch, self.left, self.seconds = 0, 0, [], 0.0
 
     def step(self, share: float) -> None:
         """One training step at this fraction of the time; the rate rises linearly, then falls to 0."""
         if not self.left:
             self.left, self.epoch = self.batches.batch_sampler.batches(self.epoch), self.epoch + 1
-        with autocast(torch.device("cpu"), self.config.precision):
+        with autocast(CPU, self.precision):
             loss, count = self.objective(*self.batches.dataset[self.left.pop()])
         (loss / count).backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -161,7 +165,8 @@ class Ours:
 
     def result(self) -> dict[str, Any]:
         loss = mean_loss(self.model, material()[2])
-        return {"loss": round(loss, 4), "steps": self.steps, "seconds": round(self.seconds, 1)}
+        counts = {"steps": self.steps, "seconds": round(self.seconds, 1), "precision": self.precision}
+        return {"loss": round(loss, 4), **counts}
 
 
 class AsOurs(nn.Module):

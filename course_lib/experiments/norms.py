@@ -27,6 +27,7 @@ from course_lib.text.bleu import held_out_scores
 from course_lib.text.tokenizers import Tokenizer
 from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import Diverged, train
+from course_lib.utils.progress_bar import say
 
 STORED = Path(__file__).parent / "results" / "norms.json"
 SIZES = {"d_model": 64, "heads": 4, "d_ff": 128, "max_tokens": 32, "dropout": 0.0}
@@ -182,9 +183,9 @@ def main() -> None:
     torch.set_num_threads(1)
     end = time.monotonic() + 60 * arguments.minutes
     for part in arguments.parts:
-        for recipe in PARTS[part]():
-            if as_json(recipe) not in known(part) and time.monotonic() < end:
-                add(part, measured(recipe))
+        missing = [recipe for recipe in PARTS[part]() if as_json(recipe) not in known(part)]
+        for recipe in storage.until(end, missing, part):
+            add(part, measured(recipe))
 
 
 def known(part: str) -> list[dict[str, Any]]:
@@ -198,7 +199,7 @@ def add(part: str, run: dict[str, Any]) -> None:
     if run["recipe"] not in [other["recipe"] for other in runs]:
         runs.append(run)
     storage.write_runs(STORED, content)
-    print(part, json.dumps(run), flush=True)
+    say(f"{part} {json.dumps(run)}")
 
 
 def measured(recipe: Recipe) -> dict[str, Any]:

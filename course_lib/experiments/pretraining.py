@@ -29,6 +29,7 @@ from course_lib.text.bleu import held_out_scores
 from course_lib.text.tokenizers import Tokenizer
 from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import train
+from course_lib.utils.progress_bar import say
 
 STORED = Path(__file__).parent / "results" / "pretraining.json"
 MAX_WORDS, VOCAB, BATCH, EVERY, HELD_OUT = 5, 4000, 32, 100, 400
@@ -245,10 +246,10 @@ def main() -> None:
     torch.set_num_threads(1)
     end = time.monotonic() + 60 * arguments.minutes
     for part in arguments.parts:
-        for recipe in PARTS[part]():
-            wanted = recipe.seed in arguments.seeds and recipe.start in arguments.starts
-            if wanted and asdict(recipe) not in known(part) and time.monotonic() < end:
-                add(part, asdict(make(recipe)), recipe)
+        missing = [recipe for recipe in PARTS[part]() if asdict(recipe) not in known(part)]
+        chosen = (one for one in missing if one.seed in arguments.seeds and one.start in arguments.starts)
+        for recipe in storage.until(end, chosen, part):
+            add(part, asdict(make(recipe)), recipe)
 
 
 def known(part: str) -> list[dict[str, Any]]:
@@ -264,7 +265,7 @@ def add(part: str, run: dict[str, Any], recipe: Recipe) -> None:
     seconds = content["pretraining seconds"].setdefault(recipe.start, {})
     seconds.setdefault(str(recipe.seed), round(pretrained(recipe.start, recipe.seed)[1], 1))
     storage.write_runs(STORED, content)
-    print(part, json.dumps(run), flush=True)
+    say(f"{part} {json.dumps(run)}")
 
 
 def read() -> dict[str, Any]:

@@ -31,6 +31,7 @@ from course_lib.tasks.language_modeling import LanguageModelLoss, TextBatches, m
 from course_lib.text.tokenizers import CharTokenizer
 from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import train
+from course_lib.utils.progress_bar import say
 
 STORED = Path(__file__).parent / "results" / "scaling.json"
 TEXT, CONTEXT, BATCH, LAYERS, D_HEAD = "tinyshakespeare", 64, 16, 2, 16
@@ -179,12 +180,11 @@ def run_part(part: str, end: float) -> None:
     missing = [recipe for recipe in planned(part) if recipe not in known]
     if missing and (prediction() is None) == (part == "test"):
         raise ValueError(f"{part!r} must be run {'after' if part == 'test' else 'before'} the prediction")
-    for recipe in missing:
-        if time.monotonic() < end:
-            content, run = read(), asdict(make(recipe))
-            content["runs"].setdefault(part, []).append(run)
-            storage.write_runs(STORED, content)
-            print(part, json.dumps(run), flush=True)
+    for recipe in storage.until(end, missing, part):
+        content, run = read(), asdict(make(recipe))
+        content["runs"].setdefault(part, []).append(run)
+        storage.write_runs(STORED, content)
+        say(f"{part} {json.dumps(run)}")
 
 
 def main() -> None:

@@ -1,11 +1,24 @@
 """Results of experiments, stored as JSON files."""
 
 import json
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from course_lib.utils import machine
 from course_lib.utils.files import atomic_path
+from course_lib.utils.progress_bar import tracked
+
+Planned = TypeVar("Planned")
+
+
+def until(end: float, runs: Iterable[Planned], part: str) -> Iterator[Planned]:
+    """The runs to make, one by one, until `time.monotonic()` has passed `end`; with a progress bar."""
+    for run in tracked(list(runs), part, "run"):
+        if time.monotonic() >= end:
+            return
+        yield run
 
 
 def read_runs(path: Path, module: str, **settings: Any) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from course_lib.models.vit import ViT, ViTConfig
 from course_lib.tasks.image_classification import ImageBatches, ImageClassificationLoss, accuracy
 from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import train
+from course_lib.utils.progress_bar import say
 
 STORED = Path(__file__).parent / "results" / "vision_deviations.json"
 SIZES = {"image_size": 8, "patch_size": 2, "d_model": 48, "layers": 2}
@@ -194,13 +195,13 @@ def main() -> None:
     torch.set_num_threads(1)
     end = time.monotonic() + 60 * arguments.minutes
     for part in arguments.parts:
-        for recipe in recipes(part):
-            content = read()
-            runs: list[dict[str, Any]] = content["runs"].setdefault(part, [])
-            if asdict(recipe) not in [run["recipe"] for run in runs] and time.monotonic() < end:
-                runs.append(asdict(make(recipe)))
-                storage.write_runs(STORED, content)
-                print(part, json.dumps(runs[-1]), flush=True)
+        known = [run["recipe"] for run in read()["runs"].get(part, [])]
+        missing = [recipe for recipe in recipes(part) if asdict(recipe) not in known]
+        for recipe in storage.until(end, missing, part):
+            run, content = asdict(make(recipe)), read()
+            content["runs"].setdefault(part, []).append(run)
+            storage.write_runs(STORED, content)
+            say(f"{part} {json.dumps(run)}")
 
 
 def read() -> dict[str, Any]:

@@ -27,6 +27,7 @@ from course_lib.text.bleu import corpus_bleu
 from course_lib.text.tokenizers import UNK, Tokenizer
 from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import History, train
+from course_lib.utils.progress_bar import say
 
 STORED = Path(__file__).parent / "results" / "vocabularies.json"
 SIZES = {"d_model": 128, "heads": 4, "d_ff": 512, "max_tokens": 48, "dropout": 0.1}
@@ -198,9 +199,9 @@ def main() -> None:
     torch.set_num_threads(1)
     end = time.monotonic() + 60 * arguments.minutes
     for part in arguments.parts:
-        for recipe in PARTS[part]():
-            if find(recipe, part) is None and time.monotonic() < end:
-                add(part, find(recipe) or json.loads(json.dumps(asdict(make(recipe)))))
+        missing = [recipe for recipe in PARTS[part]() if find(recipe, part) is None]
+        for recipe in storage.until(end, missing, part):
+            add(part, find(recipe) or json.loads(json.dumps(asdict(make(recipe)))))
 
 
 def find(recipe: Recipe, *parts: str) -> dict[str, Any] | None:
@@ -215,7 +216,7 @@ def add(part: str, run: dict[str, Any]) -> None:
     content = read()
     content["runs"].setdefault(part, []).append(run)
     storage.write_runs(STORED, content)
-    print(part, json.dumps(run), flush=True)
+    say(f"{part} {json.dumps(run)}")
 
 
 def read() -> dict[str, Any]:

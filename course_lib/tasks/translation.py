@@ -1,6 +1,7 @@
 """Translation with a `Seq2Seq`: batches, loss, translating sentences, model files."""
 
 from collections.abc import Sequence
+from functools import cache, partial
 from pathlib import Path
 
 import torch
@@ -18,8 +19,11 @@ from course_lib.text.tokenizers import BOS, EOS, PAD, Tokenizer
 from course_lib.training.evaluation import evaluating
 from course_lib.training.model_folder import load_model_folder, save_model_folder
 from course_lib.training.precision import choose_precision, for_inference
+from course_lib.utils.progress_bar import tracked
 
 Pair = tuple[str, str]
+
+MEASURED = 4  # tokens to generate in each format, to see which one is faster
 
 
 class TranslationLoss(nn.Module):
@@ -56,35 +60,61 @@ def translate(
     max_tokens: int | None = None,
     batch: int = 128,
     width: int = 1,
-    precision: str = "auto",
+    precision: str = "fp32",
+    progress: bool = False,
 ) -> list[str]:
     """Translate sentences, by greedy decoding or beam search.
 
     max_tokens: the most tokens to generate per sentence; by default twice the source length plus ten.
-    batch: batch size. width: of the beam; 1 means greedy decoding. precision: as in `TrainConfig`.
+    batch: batch size. width: of the beam; 1 means greedy decoding.
+    precision: "fp32" gives the same text on every machine; "auto", "bf16" and "fp16" are as in `TrainConfig`.
+    progress: show a progress bar if this is a terminal.
     Raises ValueError for an empty sentence, and for one that is too long for the model.
     """
     ids = [with_end(text, tokenizer, model.config.max_tokens) for text in sentences]
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))  # similar lengths together, for little padding
     texts = [""] * len(ids)
     device = model.embedding.weight.device
-    with evaluating(model):
-        fast = for_inference(model, choose_precision(precision, device))
-        for first in range(0, len(order), batch):
-            part = order[first : first + batch]
-            source = pad([ids[i] for i in part]).to(device)
-            limit = model.config.max_tokens - 1
+    parts = [order[first : first + batch] for first in range(0, len(order), batch)]
+    sources = [pad([ids[i] for i in part]).to(device) for part in parts]
+    limit = model.config.max_tokens - 1
+    with evaluating(model), torch.inference_mode():
+        fast = for_inference(model, precision_of_decoding(precision, model, sources, width))
+        work = list(zip(parts, sources, strict=True))
+        for part, source in tracked(work, "translating", "batch", shown=progress):
             most = min(limit, 2 * source.shape[1] + 10) if max_tokens is None else min(limit, max_tokens)
-            with torch.inference_mode():
-                start = torch.full((len(part), 1), BOS, device=device)
-                if width == 1:
-                    generated = greedy_decode(fast.generator(source), start, EOS, most)
-                else:
-                    found = beam_search(fast.generator(source), start, EOS, most, width)
-                    generated = [hypotheses[0].ids for hypotheses in found]
-            for i, ids_of_text in zip(part, generated, strict=True):
+            for i, ids_of_text in zip(part, decode(fast, source, most, width), strict=True):
                 texts[i] = tokenizer.decode(ids_of_text)
     return texts
+
+
+def decode(model: Seq2Seq, source: Int[Tensor, "batch source"], most: int, width: int) -> list[list[int]]:
+    """The ids of the translations, of at most this many tokens, by a beam of this width (1: greedily)."""
+    start = torch.full((len(source), 1), BOS, device=source.device)
+    if width == 1:
+        return greedy_decode(model.generator(source), start, EOS, most)
+    found = beam_search(model.generator(source), start, EOS, most, width)
+    return [hypotheses[0].ids for hypotheses in found]
+
+
+def precision_of_decoding(
+    precision: str, model: Seq2Seq, sources: Sequence[Int[Tensor, "batch source"]], width: int
+) -> str:
+    """Like `choose_precision`; "auto" on a CPU measures the first tokens of a batch of median length.
+
+    Small models and few sentences at a time are often faster in fp32 where large ones are faster in bf16.
+    """
+    if not sources:
+        return "fp32"
+    source = sources[len(sources) // 2]
+    copies = cache(partial(for_inference, model))
+    shapes = [p.shape for p in model.parameters()]
+    key = ("decoding", type(model), len(source).bit_length(), width, *shapes)  # 1, 2–3, 4–7, … sentences
+
+    def step(name: str) -> None:
+        decode(copies(name), source, MEASURED, width)
+
+    return choose_precision(precision, source.device, step, key)
 
 
 def with_end(text: str, tokenizer: Tokenizer, max_tokens: int) -> list[int]:

@@ -64,7 +64,8 @@ def corpus_bleu(
     Source: Papineni et al. 2002, section 2.3; the smoothing is that of NIST's mteval-v13a.
     """
     _refuse(candidates, references, max_n)
-    precisions, halvings = [], 0
+    precisions: list[float] = []
+    halvings = 0
     for n in range(1, max_n + 1):
         found = sum(matches(c, r, n) for c, r in zip(candidates, references, strict=True))
         total = sum(max(len(c) - n + 1, 0) for c in candidates)
@@ -103,8 +104,8 @@ def held_out_scores(candidates: Sequence[str], references: Sequence[str]) -> Sco
 
     _refuse_unequal(candidates, references)
     bleu, chrf = BLEU(), CHRF()
-    scores = [metric.corpus_score(candidates, [references]).score for metric in (bleu, chrf)]
-    return Scores(*scores, signature=f"BLEU {bleu.get_signature()}, chrF {chrf.get_signature()}")
+    of_bleu, of_chrf = (metric.corpus_score(candidates, [references]).score for metric in (bleu, chrf))
+    return Scores(of_bleu, of_chrf, f"BLEU {bleu.get_signature()}, chrF {chrf.get_signature()}")
 
 
 def _refuse(candidates: Sequence[Sequence[str]], references: Sequence[Sequence[str]], max_n: int) -> None:

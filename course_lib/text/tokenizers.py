@@ -51,8 +51,11 @@ class Tokenizer:
         return self.tokenizer.get_vocab_size()
 
     def __getitem__(self, i: int) -> str:
-        """The token with this id; ▁ is a space."""
-        return self.tokenizer.id_to_token(i)
+        """The token with this id; ▁ is a space. Raises IndexError if the vocabulary has no such id."""
+        token = self.tokenizer.id_to_token(i)
+        if token is None:
+            raise IndexError(f"id {i} is none of the {len(self)} ids of the vocabulary")
+        return token
 
     @property
     def fingerprint(self) -> str:
@@ -228,8 +231,11 @@ def fingerprint_of(tokens: Iterable[str]) -> str:
 
 def load_tokenizer(path: str | Path) -> Vocabulary:
     """Read the tokenizer in a file, of whichever class. Raises ValueError if the file holds none."""
-    classes = {CharTokenizer.kind: CharTokenizer, WordTokenizer.kind: WordTokenizer}
-    return classes.get(read_json(path).get("kind"), Tokenizer).load(path)
+    kind = read_json(path).get("kind")
+    for one in (CharTokenizer, WordTokenizer):
+        if one.kind == kind:
+            return one.load(path)
+    return Tokenizer.load(path)
 
 
 def read_json(path: str | Path) -> dict:

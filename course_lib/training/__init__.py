@@ -3,11 +3,12 @@
 from course_lib.utils.lazy import lazy_exports
 
 _EXPORTS = {
-    "checkpoints": ["BrokenCheckpoint", "Checkpoints", "load_model", "save_model"],
+    "checkpoints": ["Checkpoints"],
     "evaluation": ["evaluating"],
     "config": ["TrainConfig", "learning_rate"],
     "diagnostics": ["Diverged"],
     "early_stopping": ["KeepBest"],
+    "model_files": ["BrokenCheckpoint", "load_model", "save_model"],
     "optim": ["CombinedOptimizer", "Muon", "WeightEMA", "make_optimizer"],
     "precision": ["autocast", "choose_precision"],
     "trainer": ["History", "Trainer", "train"],

@@ -16,7 +16,7 @@ class TrainConfig:
     lr: peak learning rate (for "noam" a factor, 1 in the paper). warmup: steps of linear warm-up to it.
     schedule: "linear", "cosine", "noam" or "constant"; see `learning_rate`. weight_decay: of matrices.
     clip: largest norm of a gradient. average: decay of `WeightEMA`; 0 means no averaging.
-    precision: "fp32", "bf16", "fp16", or "auto" for the fastest that the device supports without emulation.
+    precision: "fp32", "bf16", "fp16", or "auto" for the fastest one; see `precision_of_training`.
     compile: use `torch.compile`. evaluate_every, checkpoint_every: in steps; 0 means once, at the end.
     """
 
@@ -45,8 +45,8 @@ class TrainConfig:
         if (self.steps is None) == (self.minutes is None):
             raise ValueError(f"give either steps or minutes: steps={self.steps}, minutes={self.minutes}")
         if self.minutes is not None and self.warmup < CALIBRATION and self.schedule in ("linear", "cosine"):
-            short = f"warmup={self.warmup} is too short for minutes={self.minutes}"
-            raise ValueError(f"{short}: it must contain the {CALIBRATION} steps that measure the speed")
+            needed = f"minutes={self.minutes}, whose speed is measured in the first {CALIBRATION} steps"
+            raise ValueError(f"warmup={self.warmup} is too short for {needed}")
 
 
 def learning_rate(step: int, total: int | None, config: TrainConfig, d_model: int = 512) -> float:

@@ -31,10 +31,9 @@ def not_finite(step: int, losses: Sequence[float], norms: Sequence[float] = ()) 
     step: of the last loss and norm.
     """
     for i, (loss, norm) in enumerate(zip_longest(losses, norms, fillvalue=0.0), step - len(losses) + 1):
-        if not math.isfinite(loss):
-            return f"the loss became {loss} at step {i}"
-        if not math.isfinite(norm):
-            return f"the gradient became {norm} at step {i}"
+        for what, value in (("loss", loss), ("gradient", norm)):
+            if not math.isfinite(value):
+                return f"the {what} became {value} at step {i}"
     return ""
 
 

@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from torch import nn
 
 from course_lib.text.tokenizers import Vocabulary, load_tokenizer
-from course_lib.training.checkpoints import load_model, save_model
+from course_lib.training.model_files import load_model, save_model
 from course_lib.utils.files import atomic_path
 
 Model = TypeVar("Model", bound=nn.Module)

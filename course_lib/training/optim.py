@@ -16,8 +16,9 @@ def make_optimizer(objective: nn.Module, config: TrainConfig) -> torch.optim.Opt
     Raises ValueError for "muon" if the model has no blocks with matrices.
     Source: Loshchilov and Hutter 2019 (AdamW); the betas are those of Vaswani et al. 2017, section 5.3.
     """
-    trained = [p for p in objective.parameters() if p.requires_grad]
     hidden = set(hidden_matrices(objective)) if config.optimizer == "muon" else set()
+    trained = [p for p in objective.parameters() if p.requires_grad]
+    matrices = [p for p in trained if p in hidden]
     others = [p for p in trained if p not in hidden]
     groups = [
         {"params": [p for p in others if p.ndim >= 2], "weight_decay": config.weight_decay},
@@ -26,7 +27,6 @@ def make_optimizer(objective: nn.Module, config: TrainConfig) -> torch.optim.Opt
     adamw = torch.optim.AdamW(groups, lr=config.lr, betas=(0.9, 0.98), fused=True)
     if config.optimizer == "adamw":
         return adamw
-    matrices = [p for p in trained if p in hidden]
     if not matrices:
         raise ValueError("optimizer='muon' is for the matrices of blocks, and this model has none")
     return CombinedOptimizer(Muon(matrices, config.lr, config.weight_decay), adamw)
@@ -63,7 +63,8 @@ class CombinedOptimizer(torch.optim.Optimizer):
 class WeightEMA:
     """Weight averaging (EMA): the plain mean of the weights at first, then their exponential moving average.
 
-    decay: of the moving average, which covers about the last 1 / (1 - decay) steps.
+    decay: of the moving average, which covers about the last 1 / (1 - decay) steps; 0 means no averaging, and
+    no copy of the weights.
     Unlike `torch.optim.swa_utils.AveragedModel` it copies the weights alone, not the module, and counts the
     steps in Python, not in a tensor that would have to be read from the device in every step.
     Source: Polyak and Juditsky 1992; Izmailov et al. 2018.
@@ -71,19 +72,20 @@ class WeightEMA:
 
     def __init__(self, model: nn.Module, decay: float):
         self.model, self.decay = model, decay
-        self.weights = [p.detach().clone() for p in model.parameters()]
+        self.averaged = list(model.parameters()) if decay else []
+        self.weights = [p.detach().clone() for p in self.averaged]
 
     @torch.no_grad()
     def update(self, step: int) -> None:
         """Add the weights after step 1, 2, …"""
         fraction = max(1 / step, 1 - self.decay)
-        for mean, weight in zip(self.weights, self.model.parameters(), strict=True):
+        for mean, weight in zip(self.weights, self.averaged, strict=True):
             mean.lerp_(weight, fraction)
 
     @torch.no_grad()
     def exchange(self) -> None:
         """Swap the model's weights and their average."""
-        for mean, weight in zip(self.weights, self.model.parameters(), strict=True):
+        for mean, weight in zip(self.weights, self.averaged, strict=True):
             own = weight.clone()
             weight.copy_(mean)
             mean.copy_(own)
@@ -108,12 +110,11 @@ class Muon(torch.optim.Optimizer):
     def step(self, closure: Any = None) -> Any:
         for group in self.param_groups:
             moved = [weight for weight in group["params"] if weight.grad is not None]
-            directions = {weight: self.direction(weight, weight.grad, group["momentum"]) for weight in moved}
             for shape in {weight.shape for weight in moved}:
                 weights = [weight for weight in moved if weight.shape == shape]
-                steps = orthogonal(torch.stack([directions[weight] for weight in weights]))
+                directions = torch.stack([self.direction(w, w.grad, group["momentum"]) for w in weights])
                 rate, size = group["lr"], 0.2 * max(shape) ** 0.5  # the size of AdamW's steps
-                for weight, step in zip(weights, steps, strict=True):
+                for weight, step in zip(weights, orthogonal(directions), strict=True):
                     weight.mul_(1 - rate * group["weight_decay"]).add_(step.to(weight), alpha=-rate * size)
 
     def direction(self, weight: nn.Parameter, gradient: Tensor, momentum: float) -> Tensor:

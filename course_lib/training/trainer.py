@@ -1,6 +1,5 @@
 """The training loop for all models of the course, with resuming from checkpoints."""
 
-import logging
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -9,22 +8,23 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
+from accelerate.logging import get_logger
 from accelerate.utils import broadcast_object_list, gather_object
 from torch import Tensor, nn
-from tqdm.auto import tqdm
 
 from course_lib.datasets.batching import Batches
-from course_lib.training.checkpoints import Checkpoints, form, random_states, set_random_states
+from course_lib.training.checkpoints import Checkpoints
 from course_lib.training.config import CALIBRATION, TrainConfig, learning_rate
 from course_lib.training.diagnostics import SMALLEST_SCALE, Diverged, blown_up, collapsed, not_finite
 from course_lib.training.evaluation import evaluating
 from course_lib.training.memory import keep_freed_memory
+from course_lib.training.model_files import form
 from course_lib.training.optim import WeightEMA, make_optimizer
-from course_lib.training.precision import autocast, choose_precision, with_cpu_bf16_attention
+from course_lib.training.precision import autocast, precision_of_training, with_cpu_bf16_attention
 from course_lib.training.run_record import check_same, settings_of
-from course_lib.utils.files import check_writable
+from course_lib.utils.progress_bar import ProgressBar
 
-_log = logging.getLogger(__name__)
+_log = get_logger(__name__)  # of the main process only
 
 FLUSH_EVERY = 20  # steps between two reads of the losses; each read waits for the device
 
@@ -74,20 +74,21 @@ def train(
     show = progress and run.accelerator.is_main_process
     if show and run.step:
         print(f"resumed at step {run.step} of {run.steps or 'an unknown number'}", flush=True)
-    with tqdm(total=run.steps, initial=run.step, disable=not show, desc="training", unit="step") as bar:
+    with ProgressBar(
+        total=run.steps, initial=run.step, disable=not show, desc="training", unit="step"
+    ) as bar:
         for batch in run.remaining():
             run.training_step(batch)
             bar.total = run.steps
             bar.update()
             if run.due(FLUSH_EVERY):
                 run.flush()
-                bar.set_postfix(loss=f"{run.history.losses[-1]:.3f}", until=run.expected_end(), refresh=False)
+                bar.set_postfix(loss=f"{run.history.losses[-1]:.3f}", refresh=False)
             if evaluate is not None and run.due(config.evaluate_every):
                 run.evaluate(evaluate)
             if run.due(config.checkpoint_every):
                 run.save()
-    if run.average:
-        run.average.exchange()
+    run.average.exchange()
     return run.history
 
 
@@ -108,7 +109,6 @@ class Trainer:
         self.device = torch.device(device) if device else self.accelerator.device
         self.config, self.batches, self.model = config, batches, objective.get_submodule("model")
         self.settings, self.unigram = settings_of(objective, config), unigram
-        self.precision = choose_precision(config.precision, self.device)
         self.step, self.steps = 0, config.steps
         self.history = History(steps=config.steps or 0)
         self.pending: list[tuple[Tensor, Tensor, Tensor]] = []  # loss, count and gradient norm of each step
@@ -119,23 +119,28 @@ class Trainer:
         torch.manual_seed(config.seed + 1_000_003 * self.accelerator.process_index)
         objective.to(self.device).train()
         self.optimizer = make_optimizer(objective, config)
-        self.average = WeightEMA(self.model, config.average) if config.average else None
-        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == "fp16")
+        self.average = WeightEMA(self.model, config.average)
         self.folder = Path(folder or ".")
         self.checkpoints = Checkpoints(folder, keep) if folder else None
+        resumed = None
         if self.checkpoints:
-            if self.accelerator.is_main_process:  # the only one that writes
-                copies = 4 if self.average else 3  # of the weights: themselves, two moments, the average
-                steps, every = config.steps, config.checkpoint_every or config.steps
-                written = 1 + steps // every if steps and every else 10  # 10: a guess for a run in minutes
-                copies *= min(keep, written) + 1  # the newest is written before the oldest is deleted
-                check_writable(self.folder, copies * sum(p.nbytes for p in self.model.parameters()))
-            self.checkpoints.load_newest(self.model, self.load_state_dict)
-        if self.precision == "bf16" and self.device.type == "cpu":
-            with_cpu_bf16_attention(self.model)
+            copies = 4 if config.average else 3  # of the weights: themselves, two moments, the average
+            size = copies * sum(p.nbytes for p in self.model.parameters())
+            self.checkpoints.check_disk(size, config.steps, config.checkpoint_every)
+            resumed = self.checkpoints.load_newest(self.model, self.load_state_dict)
+        if resumed is None:
+            chosen = precision_of_training(config.precision, objective, batches, self.device)
+            self.use_precision(broadcast_object_list([chosen])[0])  # the same for all processes
         prepared = self.accelerator.prepare(objective)
         self.objective = torch.compile(prepared, dynamic=True) if config.compile else prepared
         self.clock = time.perf_counter()
+
+    def use_precision(self, precision: str) -> None:
+        """Compute in this precision from now on; in fp16, with scaled losses."""
+        self.precision = precision
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=precision == "fp16")
+        if precision == "bf16" and self.device.type == "cpu":
+            with_cpu_bf16_attention(self.model)
 
     def remaining(self) -> Iterator[tuple[Tensor, ...]]:
         """The remaining batches."""
@@ -159,7 +164,7 @@ class Trainer:
             loss, count = 0 * loss, 0 * count
         count = self.accelerator.reduce(count, "sum")
         # the mean over the tokens of all processes; `processes`, because their gradients are averaged
-        self.accelerator.backward(self.scaler.scale(loss * (processes / count)))
+        self.scaler.scale(loss * (processes / count)).backward()
         self.scaler.unscale_(self.optimizer)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
         d_model = getattr(getattr(self.model, "config", None), "d_model", 512)
@@ -170,8 +175,7 @@ class Trainer:
         self.optimizer.zero_grad()
         self.pending.append((self.accelerator.reduce(loss.detach(), "sum") / count, count, norm))
         self.step += 1
-        if self.average:
-            self.average.update(self.step)
+        self.average.update(self.step)
 
     def follow_clock(self) -> None:
         """Convert minutes to a number of steps, from the speed of the main process so far.
@@ -181,11 +185,6 @@ class Trainer:
         steps = round(self.step * 60 * (self.config.minutes or 0) / self.history.seconds)
         # the same for all: a process with one more step would wait for the others forever
         self.steps = self.history.steps = broadcast_object_list([max(self.step, steps)])[0]
-
-    def expected_end(self) -> str:
-        """The time of day at which training will be over, without evaluations, at the speed so far."""
-        left = ((self.steps or self.step) - self.step) * self.history.seconds / self.step
-        return time.strftime("%H:%M", time.localtime(time.time() + left))
 
     def flush(self) -> None:
         """Move the pending losses into the history, and judge them.
@@ -212,20 +211,17 @@ class Trainer:
         if self.unigram and self.step >= self.config.warmup + 200:
             if seen := collapsed(self.history.losses, self.unigram):
                 self.unigram = None
-                if self.accelerator.is_main_process:
-                    _log.warning("%s, at step %s: try a lower lr or a longer warm-up", seen, self.step)
+                _log.warning("%s, at step %s: try a lower lr or a longer warm-up", seen, self.step)
 
     def evaluate(self, evaluate: Callable[[], dict[str, float]]) -> None:
         """Add the scores of the model, with averaged weights, to the history; the time does not count."""
         self.flush()
-        if self.average:
-            self.average.exchange()
+        self.average.exchange()
         try:
             with evaluating(self.model):
                 scores = evaluate()
         finally:
-            if self.average:
-                self.average.exchange()
+            self.average.exchange()
         self.history.evaluations.append({"step": self.step, **scores})
         self.clock = time.perf_counter()
 
@@ -246,7 +242,7 @@ class Trainer:
             "run": run | self.batches.batch_sampler.state_dict(),
             "history": asdict(self.history),
             "optimizer": self.optimizer.state_dict(),
-            "average": self.average.weights if self.average else [],
+            "average": self.average.weights,
             "scaler": self.scaler.state_dict(),
             "rng": gather_object([random_states(self.device)]),  # of every process
         }
@@ -258,12 +254,12 @@ class Trainer:
         """
         check_same(self.folder, state["settings"], self.settings)
         self.check_fits(state["optimizer"]["state"], state["average"])
-        self.step, self.steps, self.precision = (state["run"][key] for key in ("step", "steps", "precision"))
+        self.step, self.steps = state["run"]["step"], state["run"]["steps"]
+        self.use_precision(state["run"]["precision"])
         self.batches.batch_sampler.load_state_dict(state["run"])
         self.history = History(**state["history"])
         self.optimizer.load_state_dict(state["optimizer"])
-        if self.average:
-            self.average.weights = [weight.to(self.device) for weight in state["average"]]
+        self.average.weights = [weight.to(self.device) for weight in state["average"]]
         self.scaler.load_state_dict(state["scaler"])
         process, states = self.accelerator.process_index, state["rng"]
         if not states:
@@ -278,11 +274,22 @@ class Trainer:
 
         Loading would broadcast or cast it.
         """
-        weights = [form(weight) for group in self.optimizer.param_groups for weight in group["params"]]
+        weights = [weight for group in self.optimizer.param_groups for weight in group["params"]]
         for number, parts in moments.items():
-            for name, tensor in parts.items():
-                if form(tensor) != ("() float32" if name == "step" else weights[number]):
-                    raise ValueError(f"the optimizer's {name} does not fit weight {number}")
-        averaged = self.model.parameters() if self.average else []
-        if list(map(form, average)) != list(map(form, averaged)):
+            forms = {form(tensor) for name, tensor in parts.items() if name != "step"}
+            if forms != {form(weights[number])}:
+                raise ValueError(f"the optimizer's state of weight {number} has {forms}")
+        if list(map(form, average)) != list(map(form, self.average.weights)):
             raise ValueError("the average does not fit the weights")
+
+
+def random_states(device: torch.device) -> list[Tensor]:
+    """States of the random generators: of the CPU, and of `device` if it is a GPU."""
+    return [torch.get_rng_state(), *([torch.cuda.get_rng_state(device)] if device.type == "cuda" else [])]
+
+
+def set_random_states(states: list[Tensor], device: torch.device) -> None:
+    """Restore `random_states`; the state of a GPU is ignored on a CPU."""
+    torch.set_rng_state(states[0])
+    if device.type == "cuda" and len(states) > 1:
+        torch.cuda.set_rng_state(states[1], device)

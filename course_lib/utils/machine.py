@@ -12,7 +12,7 @@ import torch
 
 def describe(device: str) -> dict[str, str | int]:
     """Processor, cores, threads, versions, and the GPU if it is the device."""
-    facts = {
+    facts: dict[str, str | int] = {
         "processor": processor(),
         "cores": os.cpu_count() or 1,
         "threads": torch.get_num_threads(),

@@ -39,3 +39,9 @@ def test_a_new_file_begins_with_command_machine_and_settings(tmp_path):
     storage.write_runs(tmp_path / "new.json", content | {"runs": {"grid": [{"seed": 1}, {"seed": 2}]}})
     again = storage.read_runs(tmp_path / "new.json", "another.module", every=50)
     assert again == content | {"runs": {"grid": [{"seed": 1}, {"seed": 2}]}}
+
+
+def test_runs_are_made_until_the_time_is_up(monkeypatch):
+    now = iter([1.0, 2.0, 3.0])
+    monkeypatch.setattr(storage.time, "monotonic", lambda: next(now))
+    assert list(storage.until(3.0, iter("abcd"), "some part")) == ["a", "b"]

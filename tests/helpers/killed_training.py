@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from course_lib.training import checkpoints, trainer
-from course_lib.training.checkpoints import save_model
+from course_lib.training.model_files import save_model
 from helpers.small_training import run
 
 STEPS, EVERY = 60, 2

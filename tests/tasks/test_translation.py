@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from helpers.small_training import PAIRS, parts
 
 from course_lib.datasets.batching import pad
+from course_lib.tasks import translation
 from course_lib.tasks.translation import (
     TranslationBatches,
     TranslationLoss,
@@ -16,6 +17,8 @@ from course_lib.tasks.translation import (
     translate,
 )
 from course_lib.text.tokenizers import BOS, EOS, PAD, UNK, Tokenizer
+from course_lib.training import precision
+from course_lib.training.precision import for_inference
 
 
 @pytest.fixture
@@ -91,8 +94,9 @@ def test_sentences_come_back_in_order_whatever_the_batches(small):
     tokenizer, model, _ = small
     english = [pair[0] for pair in PAIRS] + ["one.", "one and two and three and four."]
     one_by_one = [translate(model, tokenizer, [text])[0] for text in english]
-    assert translate(model, tokenizer, english, batch=5, max_tokens=9) == [
-        translate(model, tokenizer, [text], max_tokens=9)[0] for text in english
+    settings = {"max_tokens": 9, "precision": "fp32"}  # "auto" may choose another format for a larger batch
+    assert translate(model, tokenizer, english, batch=5, **settings) == [
+        translate(model, tokenizer, [text], **settings)[0] for text in english
     ]
     assert len(one_by_one) == len(english)
 
@@ -103,6 +107,31 @@ def test_translating_leaves_the_mode_of_the_model(small):
         model.train(training)
         translate(model, tokenizer, ["one."])
         assert model.training is training
+
+
+def test_auto_measures_the_decoding_of_so_many_sentences(small, monkeypatch):
+    """A few sentences may be faster in fp32, and many in bf16; 4 to 7 sentences count as equally many."""
+    tokenizer, model, _ = small
+    taken, made = [], []
+
+    def seconds(step, name):
+        step(name)
+        taken.append(name)
+        return {"fp32": 1.0, "bf16": 2.0 if rows == 1 else 0.5}[name]
+
+    def copied(model, name):
+        made.append(name)
+        return for_inference(model, name)
+
+    monkeypatch.setattr(precision, "bf16_gain", lambda: 4.0)
+    monkeypatch.setattr(precision, "_fastest", {})
+    monkeypatch.setattr(precision, "seconds", seconds)
+    monkeypatch.setattr(translation, "for_inference", copied)
+    for rows, chosen, steps in ((1, "fp32", 8), (1, "fp32", 0), (5, "bf16", 8), (7, "bf16", 0)):
+        taken.clear()
+        made.clear()
+        translate(model, tokenizer, ["one."] * rows)
+        assert (made[-1], len(taken)) == (chosen, steps)
 
 
 @pytest.mark.parametrize("text", ["", "   "])

@@ -147,3 +147,9 @@ def test_buckets_depend_on_the_seed_and_the_epoch_alone():
     lengths = [(i % 5,) for i in range(100)]
     one, same, other = (BucketBatchSampler(lengths, 8, seed) for seed in (1, 1, 2))
     assert one.batches(0) == same.batches(0) != other.batches(0) != other.batches(1)
+
+
+def test_an_id_outside_the_vocabulary_is_named():
+    tokenizer = Tokenizer.train(["one two"], vocab=20)
+    with pytest.raises(IndexError, match=f"id {len(tokenizer)} is none of the {len(tokenizer)} ids"):
+        tokenizer.decode([len(tokenizer)])

@@ -10,10 +10,10 @@ from course_lib.training.checkpoints import (
     SUMS,
     BrokenCheckpoint,
     Checkpoints,
-    load_model,
     read_checkpoint,
     write_checkpoint,
 )
+from course_lib.training.model_files import load_model
 from course_lib.training.run_record import OtherRun
 
 

@@ -181,7 +181,7 @@ def test_a_gradient_that_is_not_finite_stops_the_run_at_its_step(tmp_path, preci
 
 @pytest.fixture
 def fp16_on_a_cpu(monkeypatch):
-    monkeypatch.setattr(trainer, "choose_precision", lambda precision, device: "fp16")
+    monkeypatch.setattr(trainer, "precision_of_training", lambda *_: "fp16")
 
 
 def test_in_fp16_a_step_whose_gradient_overflows_is_left_out(fp16_on_a_cpu):

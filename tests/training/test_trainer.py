@@ -130,14 +130,6 @@ def test_a_run_ends_when_its_minutes_are_over_also_after_a_slow_start(monkeypatc
     assert history.steps == len(history.losses) == pytest.approx(steps, abs=20 * max(1, slow))
 
 
-def test_the_expected_end_is_the_time_of_day_when_the_remaining_steps_are_done(monkeypatch):
-    _, objective, batches = parts()
-    trained = Trainer(objective, batches, TrainConfig(steps=400, precision="fp32"), device="cpu")
-    trained.step, trained.history.seconds = 100, 1200.0  # 12 seconds a step, and 300 of them are left
-    monkeypatch.setattr(trainer.time, "time", lambda: 0.0)
-    assert trained.expected_end() == time.strftime("%H:%M", time.localtime(3600))
-
-
 def test_the_schedule_follows_the_clock(monkeypatch):
     Clock(monkeypatch, 0.3)
     rates = []

@@ -1,0 +1,56 @@
+"""Progress bars for long work, with the time of day at which it will be over."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+from tqdm.auto import tqdm
+
+Item = TypeVar("Item")
+
+
+def expected_end(done: int, total: int, seconds: float) -> str:
+    """The time of day, such as 14:05, at which all is done, at the speed so far.
+
+    done: what was done in these seconds, of `total`.
+    """
+    left = (total - done) * seconds / done
+    return time.strftime("%H:%M", time.localtime(time.time() + left))
+
+
+class ProgressBar(tqdm):
+    """tqdm's progress bar, in a terminal or a notebook, followed by `until=` and the expected end.
+
+    The expected end is the one at the mean speed since the bar began: unlike a mean over the last steps, it
+    allows for the pauses between them, such as evaluations. The bar shows it as soon as the total is known.
+    """
+
+    @property
+    def format_dict(self) -> dict[str, Any]:
+        """What the bar shows."""
+        shown = super().format_dict
+        done = self.n - self.initial
+        if self.total and done > 0:
+            end = expected_end(done, self.total - self.initial, shown["elapsed"])
+            shown["postfix"] = ", ".join(filter(None, [shown["postfix"], f"until={end}"]))
+        return shown
+
+
+def tracked(
+    items: Iterable[Item], what: str, unit: str, total: int | None = None, shown: bool = True
+) -> Iterator[Item]:
+    """The items one by one, with a progress bar if this is a terminal; print with `say` meanwhile.
+
+    what: the name of the work. unit: what an item is called. total: the number of items, if they have no
+    length. shown: show the bar.
+    """
+    hidden = None if shown else True  # None: where there is no terminal, such as in a log file
+    with ProgressBar(items, desc=what, unit=unit, total=total, disable=hidden) as bar:
+        yield from bar
+
+
+def say(text: str) -> None:
+    """Print a line at once, above the progress bar if one is shown."""
+    ProgressBar.write(text)
+    sys.stdout.flush()
