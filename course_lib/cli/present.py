@@ -24,6 +24,7 @@ EXTENSIONS = (  # the ones that draw widgets; other JupyterLab extensions fail o
     "@jupyter-widgets/jupyterlab-manager",
     "@voila-dashboards/widgets-manager7",
     "@voila-dashboards/widgets-manager8",
+    "anywidget",
 )
 
 
