@@ -14,7 +14,7 @@ from course_lib.text.unicode_text import check_text
 from course_lib.viz import figures
 from course_lib.viz.style import is_projected, style_context, use_style
 from course_lib.widgets.canvas import Canvas
-from course_lib.widgets.layout import TALL, arrange
+from course_lib.widgets.layout import arrange
 from course_lib.widgets.markup import Markup
 from course_lib.widgets.snapshot import snapshot
 
@@ -63,8 +63,8 @@ class Explorer:
         self.text = ipywidgets.HTML()
         for control in self.controls.values():
             control.layout.max_width = "100%"  # of a telephone
-        tall = size[1] > TALL * size[0]
-        self.box = arrange(list(self.controls.values()), self.image, self.text, tall, self.projected)
+        panel, shape = list(self.controls.values()), size[1] / size[0]
+        self.box = arrange(panel, self._pictures(), self.text, shape, self.projected)
         for control in self.controls.values():
             control.observe(self.redraw, names="value")
         self.redraw()
@@ -80,6 +80,10 @@ class Explorer:
             self.image.value = self.canvas.png()
         self.text.value = f'<div role="status" style="line-height: 1.4">{html.escape(self.line)}</div>{below}'
         self.shown = values
+
+    def _pictures(self) -> list[ipywidgets.Widget]:
+        """The widgets between the controls and the text."""
+        return [self.image]
 
     def _see(self, values: dict[str, Any]) -> str | tuple[str, Markup]:
         try:
@@ -106,6 +110,12 @@ def slider(kind: type[ipywidgets.Widget], label: str, **settings: Any) -> ipywid
     if "continuous_update" in kind.class_trait_names():
         settings["continuous_update"] = LIVE
     return kind(description=label, style=style, **settings)
+
+
+def choice(label: str, options: Sequence[Any], **settings: Any) -> ipywidgets.ToggleButtons:
+    """Buttons of which one is pressed: a choice among a few short texts, all of which are seen."""
+    style = {"button_width": "auto", "description_width": "initial"}
+    return ipywidgets.ToggleButtons(description=label, options=options, style=style, **settings)
 
 
 def set_most(slider: ipywidgets.Widget, most: int) -> None:

@@ -8,7 +8,7 @@ import ipywidgets
 from course_lib.viz import figures
 from course_lib.viz.style import is_projected
 from course_lib.widgets.accessible_names import accessible_names
-from course_lib.widgets.explorer import Explorer
+from course_lib.widgets.explorer import Explorer, choice
 from course_lib.widgets.gallery import CHAPTERS, Exhibit, exhibits
 
 # Buttons rather than tabs: they wrap on a narrow page and also work with the keyboard in ipywidgets 7.
@@ -20,7 +20,7 @@ STYLE = """<style>
 .course-gallery .course-menu .jupyter-button { width: auto; height: auto; line-height: 1.3;
   padding: 0.15em 0.5em; white-space: nowrap; overflow: visible; margin: 1px; }
 .course-gallery .course-menu .jupyter-button.mod-active { font-weight: bold; text-decoration: underline; }
-.course-gallery .course-menu .widget-toggle-buttons { width: auto; height: auto; flex-wrap: nowrap; }
+.course-gallery .course-menu .widget-toggle-buttons { display: flex; width: auto; height: auto; }
 .course-gallery .course-menu .widget-label { flex: none; width: 4em; text-align: left; }
 .course-gallery .course-heading { height: auto; }
 .course-gallery .course-heading .widget-html-content { display: flex; flex-wrap: wrap; align-items: baseline;
@@ -55,8 +55,8 @@ class Gallery:
         self.built: dict[str, Explorer] = {}
         self.frames: dict[str, ipywidgets.VBox] = {}
         chapters = list(dict.fromkeys(exhibit.chapter for exhibit in self.shown))
-        self.chapter = buttons("chapter", chapters, [CHAPTERS[key] for key in chapters])
-        self.widget = buttons("widget", self.titles(chapters[0]))
+        self.chapter = choice("chapter", chapters, tooltips=[CHAPTERS[key] for key in chapters])
+        self.widget = choice("widget", self.titles(chapters[0]))
         self.menu, self.room = ipywidgets.VBox(), ipywidgets.VBox()
         style = ipywidgets.HTML(STYLE)
         self.box = ipywidgets.VBox([style, self.menu, self.room, *accessible_names()])
@@ -96,12 +96,6 @@ class Gallery:
 
     def _ipython_display_(self) -> None:
         figures.show_widget(self.box, SUMMARY, next(iter(self.built.values())).snapshot())
-
-
-def buttons(label: str, options: Sequence, tooltips: Sequence[str] = ()) -> ipywidgets.ToggleButtons:
-    """Buttons of which one is pressed, each as wide as its text."""
-    style = {"button_width": "auto", "description_width": "initial"}
-    return ipywidgets.ToggleButtons(options=options, tooltips=tooltips, description=label, style=style)
 
 
 def heading(exhibit: Exhibit) -> ipywidgets.HTML:

@@ -1,4 +1,4 @@
-"""How a widget lies on the page: controls beside the picture where there is room, above it where there is not.
+"""How a widget lies on the page: controls beside the picture where there is room, otherwise above it.
 
 All sizes follow the page, by CSS alone, so that the same widget suits a notebook, a projector and a phone.
 The class names of the controls are those of ipywidgets 7 and 8.
@@ -8,7 +8,7 @@ import ipywidgets
 
 from course_lib.widgets.accessible_names import accessible_names
 
-TALL = 0.55  # height to width of a picture beside which the words stand under the controls, not under it
+TALL, FEW = 0.55, 5  # height to width of a tall picture; controls that leave room for words below them
 STYLE = """<style>
 .course-explorer { container-type: inline-size; width: 100%; overflow: visible; }
 .course-explorer .course-style, .course-explorer .course-names { display: none; }
@@ -17,10 +17,11 @@ STYLE = """<style>
 .course-explorer .course-controls { display: flex; flex-flow: row wrap; overflow: visible; }
 .course-explorer .course-picture { height: auto; object-fit: contain; object-position: left top; }
 .course-explorer .course-words { height: auto; min-width: 0; overflow: visible; }
-.course-explorer .course-controls .widget-toggle-buttons { width: auto; height: auto; flex-wrap: wrap; }
+.course-explorer .course-controls .widget-toggle-buttons { display: flex; width: auto; height: auto; }
 .course-explorer .course-controls .jupyter-button { width: auto; height: auto; line-height: 1.3;
   padding: 0.2em 0.6em; white-space: normal; }
-.course-explorer .course-controls .jupyter-button.mod-active { font-weight: bold; text-decoration: underline; }
+.course-explorer .course-controls .jupyter-button.mod-active { font-weight: bold;
+  text-decoration: underline; }
 @container (min-width: 60rem) {
   .course-explorer .course-frame { grid-template: "controls picture" minmax(0, max-content)
     "controls words" auto "controls ." minmax(0, 1fr) / 17em minmax(0, 1fr); }
@@ -29,9 +30,10 @@ STYLE = """<style>
   .course-explorer .course-controls { grid-area: controls; flex-flow: column nowrap; align-items: stretch; }
   .course-explorer .course-picture { grid-area: picture; }
   .course-explorer .course-words { grid-area: words; }
-  .course-explorer .course-controls .jupyter-widgets { width: auto; margin: 0 0 0.3em; }
-  .course-explorer .course-controls > .widget-inline-hbox { flex-wrap: wrap; height: auto; }
-  .course-explorer .course-controls > .widget-inline-hbox > .widget-label { flex: 1 0 100%; height: auto;
+  .course-explorer .course-controls .jupyter-widgets { flex: none; width: auto; margin: 0 0 0.3em; }
+  .course-explorer .course-controls > .widget-inline-hbox,
+  .course-explorer .course-controls > .widget-toggle-buttons { flex-wrap: wrap; height: auto; }
+  .course-explorer .course-controls > :not(.widget-checkbox) > .widget-label { flex: 1 0 100%; height: auto;
     line-height: 1.25; text-align: left; }
 }
 .course-projected { --course-letters: clamp(18px, 1.6vw, 36px); font-size: var(--course-letters);
@@ -47,25 +49,27 @@ STYLE = """<style>
 
 def arrange(
     controls: list[ipywidgets.Widget],
-    picture: ipywidgets.Widget,
+    pictures: list[ipywidgets.Widget],
     words: ipywidgets.Widget,
-    tall: bool,
+    shape: float,
     projected: bool,
 ) -> ipywidgets.Box:
     """Box with the controls, the picture and the words of a widget.
 
-    tall: whether the words stand under the controls where these are beside the picture.
+    pictures: what may be in the picture's place; only one is seen at a time.
+    shape: height of the picture over its width. Beside a tall one, the words are under the controls.
     projected: letters and picture as large as the page allows.
     """
     panel = ipywidgets.Box(controls)
-    frame = ipywidgets.Box([panel, picture, words])
+    frame = ipywidgets.Box([panel, *pictures, words])
     style = ipywidgets.HTML(STYLE)
     box = ipywidgets.Box([style, frame, *accessible_names()])
-    classes = {panel: "controls", picture: "picture", words: "words", frame: "frame", style: "style"}
-    for part, name in classes.items():
+    for picture in pictures:
+        picture.add_class("course-picture")
+    for part, name in ((panel, "controls"), (words, "words"), (frame, "frame"), (style, "style")):
         part.add_class(f"course-{name}")
     box.add_class("course-explorer")
-    if tall:
+    if shape > TALL and len(controls) <= FEW:
         frame.add_class("course-tall")
     if projected:
         box.add_class("course-projected")
