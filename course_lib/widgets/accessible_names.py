@@ -12,7 +12,7 @@ class AccessibleNames(anywidget.AnyWidget):
     """Names for the sliders, buttons and pictures of the widget that it is part of; nothing of it is seen.
 
     A slider's handle gets its label as a name, and its value as it is shown; a picture gets the line of text
-    below it. While the focus is inside, JupyterLab's shortcuts are off: `x` would cut the cell.
+    below it. While a control has the focus, JupyterLab's shortcuts are off: `x` would cut the cell.
     """
 
     _esm = SCRIPT.read_text(encoding="utf-8")

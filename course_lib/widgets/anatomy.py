@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from course_lib.experiments import anatomy_samples
 from course_lib.experiments.anatomy import FIXES, SECONDS, STEPS, Run, Score, stored
 from course_lib.viz.style import PALETTE
-from course_lib.widgets.explorer import Explorer, choice, numbered_bars, slider
-from course_lib.widgets.markup import Markup, table
+from course_lib.widgets.explorer import Explorer, numbered_bars, slider
+from course_lib.widgets.markup import Markup, join, line, span
 
 ASKED = {
     "new embeddings": "lecture",
@@ -23,11 +23,12 @@ def anatomy_explorer() -> Explorer:
     """BLEU of the stored run nearest to the chosen fixes, training budget and evaluation."""
     boxes = {name: slider(ipywidgets.Checkbox, fix[0], value=False) for name, fix in FIXES.items()}
     ways = list(ASKED)
-    asked = choice("tested with", ways, value=ways[-1])
+    asked = slider(ipywidgets.Dropdown, "tested with", options=ways, value=ways[-1])
+    trained = slider(ipywidgets.Dropdown, "trained for", options=list(LONG))
     return Explorer(
-        {"trained": choice("trained for", list(LONG)), "asked": asked, **boxes},
+        {"trained": trained, "asked": asked, **boxes},
         anatomy_picture,
-        "checkboxes that fix deviations in the lecture's system, and buttons for the training budget and the "
+        "checkboxes that fix deviations in the lecture's system, and menus for the training budget and the "
         "evaluation, with bars that show BLEU on training and held-out sentences, and sample translations. "
         "It responds while the notebook is running.",
         size=(7.0, 2.6),
@@ -92,16 +93,14 @@ def sentence(run: Run, away: int, found: Score) -> str:
 
 
 def samples(run: Run, asked: str) -> Markup:
-    """Table of a few sentences, their references and the run's translations.
+    """A few sentences, the run's translations and the references.
 
     A run of a minute without samples shows those of the same system after `STEPS` steps, and says so.
     """
     pairs, translated = anatomy_samples.stored()
     steps = run.steps if (run.fixed, run.steps) in translated else STEPS
-    lines = translated[run.fixed, steps][asked]
     kinds = ["training"] * anatomy_samples.EACH + ["held out"] * anatomy_samples.EACH
-    rows = [
-        (kind, source, target, line or "(empty)")
-        for kind, (source, target), line in zip(kinds, pairs, lines, strict=True)
-    ]
-    return table(f"Samples after {steps} steps", ("", "sentence", "reference", "translation"), rows)
+    lines = [line(f"Samples after {steps} steps, with the reference in parentheses")]
+    for kind, (source, target), words in zip(kinds, pairs, translated[run.fixed, steps][asked], strict=True):
+        lines.append(line(f"{kind}:", span(f"{source} → {words or 'nothing'} ({target})", "")))
+    return join(lines)

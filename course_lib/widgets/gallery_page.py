@@ -16,13 +16,14 @@ from course_lib.widgets.gallery import CHAPTERS, Exhibit, exhibits
 STYLE = """<style>
 .course-gallery, .course-gallery .widget-box { overflow: visible; }
 .course-gallery .course-names, .course-gallery .course-style { display: none; }
-.course-gallery .course-menu { width: auto; height: auto; flex-wrap: wrap; }
+.course-gallery .course-menu { width: auto; height: auto; padding: 0 6px; flex-wrap: wrap; }
 .course-gallery .course-menu .jupyter-button { width: auto; height: auto; line-height: 1.3;
   padding: 0.15em 0.5em; white-space: nowrap; overflow: visible; margin: 1px; }
 .course-gallery .course-menu .jupyter-button.mod-active { font-weight: bold; text-decoration: underline; }
 .course-gallery .course-menu .widget-toggle-buttons { display: flex; width: auto; height: auto; }
-.course-gallery .course-menu .widget-label { flex: none; width: 4em; text-align: left; }
-.course-gallery .course-heading { height: auto; }
+.course-gallery .course-menu .widget-label { flex: none; width: 5em; text-align: left;
+  margin-right: 0.4em; }
+.course-gallery .course-heading { height: auto; padding: 0 6px; }
 .course-gallery .course-heading .widget-html-content { display: flex; flex-wrap: wrap; align-items: baseline;
   gap: 0 1em; line-height: 1.4; }
 .course-gallery h2, .course-gallery p { margin: 0; }

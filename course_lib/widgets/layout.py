@@ -10,7 +10,8 @@ from course_lib.widgets.accessible_names import accessible_names
 
 TALL, FEW = 0.55, 5  # height to width of a tall picture; controls that leave room for words below them
 STYLE = """<style>
-.course-explorer { container-type: inline-size; width: 100%; overflow: visible; }
+.course-explorer { container-type: inline-size; width: 100%; box-sizing: border-box; padding: 0 6px;
+  overflow: visible; }
 .course-explorer .course-style, .course-explorer .course-names { display: none; }
 .course-explorer .course-frame { display: grid; gap: 0.3em 1.2em; overflow: visible; align-content: start;
   grid-template-columns: minmax(0, 1fr); }
@@ -18,6 +19,8 @@ STYLE = """<style>
 .course-explorer .course-picture { height: auto; object-fit: contain; object-position: left top; }
 .course-explorer .course-words { height: auto; min-width: 0; overflow: visible; }
 .course-explorer .course-controls .widget-toggle-buttons { display: flex; width: auto; height: auto; }
+.course-explorer .course-controls .widget-toggle-buttons > .widget-label { flex: none; margin-right: 0.4em; }
+.course-explorer .course-words table { display: block; max-width: 100%; overflow-x: auto; }
 .course-explorer .course-controls .jupyter-button { width: auto; height: auto; line-height: 1.3;
   padding: 0.2em 0.6em; white-space: normal; }
 .course-explorer .course-controls .jupyter-button.mod-active { font-weight: bold;

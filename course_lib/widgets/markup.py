@@ -48,7 +48,7 @@ def unbroken(*parts: Markup) -> Markup:
 
 def line(title: str, *parts: Markup) -> Markup:
     """Line that starts with a bold title."""
-    style = "line-height: 1.9; overflow-wrap: anywhere"
+    style = "line-height: 1.6; overflow-wrap: anywhere"
     return Markup(f'<div style="{style}">{span(title, BOLD)} {join(parts)}</div>')
 
 

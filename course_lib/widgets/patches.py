@@ -90,8 +90,10 @@ def from_file(path: Path, box: tuple[int, int, int, int] | None = None) -> Pictu
             whole = ImageOps.exif_transpose(photograph).convert("RGB")
     except UnidentifiedImageError:
         raise ValueError(f"{path} is not a picture: give a JPEG or PNG file, or a tensor of images") from None
-    size, box = (SIDE, SIDE), box or (0, 0, *whole.size)
-    small = ImageOps.fit(whole.crop(box), size, Image.Resampling.LANCZOS)
+    side = min(whole.size)
+    left, top = ((length - side) // 2 for length in whole.size)
+    square = whole.crop(box or (left, top, left + side, top + side))
+    small = square.resize((SIDE, SIDE), Image.Resampling.LANCZOS)
     return torch.from_numpy(np.array(small)).permute(2, 0, 1)
 
 

@@ -13,7 +13,7 @@ from helpers.browser.report import ARTIFACTS  # noqa: E402
 from course_lib.widgets.gallery import EXHIBITS, Exhibit  # noqa: E402
 
 SIZES = ((1280, 720), (1920, 1080))
-SMALLEST = 0.45  # of the window's width: a picture
+SMALLEST = 0.38  # of the window's width: a picture
 LETTERS = 1 / 45  # of the window's height: the line of text
 OUTSIDE = """frame => [...frame.querySelectorAll("*")].flatMap(part => {
   const {left, top, right, bottom, width, height} = part.getBoundingClientRect();

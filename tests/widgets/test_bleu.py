@@ -24,7 +24,7 @@ def text_of(explorer) -> str:
 def rows_of(explorer) -> list[list[str]]:
     """Each listed n-gram with how many of it are counted, and how many there are."""
     listed = explorer.text.value.split("counted:")[1]
-    pairs = re.findall(r">([^<]*)</span><span[^>]*> (\d+) of (\d+), ", listed)
+    pairs = re.findall(r">([^<]*)</span><span[^>]*> (\d+) of (\d+)</span>", listed)
     return [[html.unescape(words), counted, many] for words, counted, many in pairs]
 
 

@@ -1,6 +1,7 @@
 // Names for what ipywidgets leaves without one. See accessible_names.py.
 
 const HANDLES = ".noUi-handle, .ui-slider-handle";
+const CONTROLS = `${HANDLES}, select, button, input, [tabindex]`;
 
 function setAttribute(element, name, value) {
   if (element && value && element.getAttribute(name) !== value) element.setAttribute(name, value);
@@ -38,8 +39,16 @@ function namePictures(root) {
   for (const image of root.querySelectorAll("img")) setAttribute(image, "alt", line);
 }
 
+/** Keep keys pressed in a control from JupyterLab, which looks for this attribute on the control itself. */
+function keepKeys(root) {
+  for (const control of root.querySelectorAll(CONTROLS)) {
+    setAttribute(control, "data-lm-suppress-shortcuts", "true");
+  }
+}
+
 function follow(root) {
   const update = () => {
+    keepKeys(root);
     nameSliders(root);
     nameButtons(root);
     namePictures(root);
@@ -49,7 +58,6 @@ function follow(root) {
     subtree: true, childList: true, characterData: true,
     attributes: true, attributeFilter: ["aria-valuetext", "class", "src"],
   });
-  root.setAttribute("data-lm-suppress-shortcuts", "true");
   update();
   return observer;
 }
