@@ -27,15 +27,16 @@ STYLE = """<style>
   text-decoration: underline; }
 @container (min-width: 60rem) {
   .course-explorer .course-frame { grid-template: "controls picture" minmax(0, max-content)
-    "controls words" auto "controls ." minmax(0, 1fr) / 17em minmax(0, 1fr); }
+    "controls words" auto "controls ." minmax(0, 1fr) / max(17em, 18rem) minmax(0, 1fr); }
   .course-explorer .course-tall { grid-template: "controls picture" auto "words picture" minmax(0, 1fr)
-    / 17em minmax(0, 1fr); }
+    / max(17em, 18rem) minmax(0, 1fr); }
   .course-explorer .course-controls { grid-area: controls; flex-flow: column nowrap; align-items: stretch; }
   .course-explorer .course-picture { grid-area: picture; }
   .course-explorer .course-words { grid-area: words; }
   .course-explorer .course-controls .jupyter-widgets { flex: none; width: auto; margin: 0 0 0.3em; }
   .course-explorer .course-controls > .widget-inline-hbox,
   .course-explorer .course-controls > .widget-toggle-buttons { flex-wrap: wrap; height: auto; }
+  .course-explorer .course-controls .slider-container { flex: 1 1 0; min-width: 0; }
   .course-explorer .course-controls > :not(.widget-checkbox) > .widget-label { flex: 1 0 100%; height: auto;
     line-height: 1.25; text-align: left; }
 }

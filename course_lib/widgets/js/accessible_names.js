@@ -16,9 +16,13 @@ function nameSliders(root) {
   for (const handle of root.querySelectorAll(HANDLES)) {
     const row = handle.closest(".widget-inline-hbox");
     if (!row) continue;
-    setAttribute(handle, "role", "slider");
+    const value = textOf(row.querySelector(".widget-readout"));
     setAttribute(handle, "aria-label", textOf(row.querySelector(".widget-label")));
-    setAttribute(handle, "aria-valuetext", textOf(row.querySelector(".widget-readout")));
+    setAttribute(handle, "aria-valuetext", value);
+    if (handle.matches(".ui-slider-handle")) { // ipywidgets 7 says nothing at all about its handles
+      setAttribute(handle, "role", "slider");
+      setAttribute(handle, "aria-valuenow", String(parseFloat(value) || 0));
+    }
   }
 }
 
