@@ -205,14 +205,15 @@ def set_up(nb: Notebook) -> Iterator[str]:
 
 
 def parts(nb: Notebook) -> Iterator[str]:
-    """A question to predict, a widget, sources."""
+    """A question to predict, a widget (not in the appendices), sources."""
     prose = "\n".join(cell.source for _, cell in nb.of_type("markdown"))
     if not re.search(r"(?im)^#+ .*\bpredict", prose):
         yield "no question to predict: no heading with the word 'Predict'"
     if not re.search(r"(?m)^#+ .*\bSources\b", prose):
         yield "no heading 'Sources'"
     texts = [text for _, cell in nb.of_type("code") for output in cell.outputs for text in _texts(output)]
-    if not any(text.startswith("Widget: ") for text in texts):
+    appendix = (nb.number or "").startswith("A")
+    if not appendix and not any(text.startswith("Widget: ") for text in texts):
         yield "no widget: none was shown through show_widget(box, text)"
 
 

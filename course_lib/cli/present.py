@@ -25,6 +25,7 @@ EXTENSIONS = (  # the ones that draw widgets; other JupyterLab extensions fail o
     "anywidget",
     "@voila-dashboards/widgets-manager7",
     "@voila-dashboards/widgets-manager8",
+    "anywidget",
 )
 
 

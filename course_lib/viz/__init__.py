@@ -19,6 +19,7 @@ _EXPORTS = {
         "plot_class_attention",
         "plot_validation",
     ],
+    "d2l_figures": ["plot_batch_means"],
     "decoding_figures": [
         "diagram_cache",
         "diagram_speculative",

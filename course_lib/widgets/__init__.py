@@ -25,7 +25,6 @@ MODULES = {
     "norm_explorer": "norms",
     "patch_explorer": "patches",
     "pixel_attention_explorer": "pixels",
-    "plotted_loss_explorer": "plotted_loss",
     "positions_explorer": "positions",
     "projector": "explorer",
     "sampler_explorer": "sampler",

@@ -5,16 +5,18 @@ from collections.abc import Callable
 import ipywidgets
 from matplotlib.figure import Figure
 
+from course_lib.experiments import anatomy_samples
 from course_lib.experiments.anatomy import FIXES, SECONDS, STEPS, Run, Score, stored
 from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, numbered_bars, slider
+from course_lib.widgets.markup import Markup, join, line, span
 
 ASKED = {
-    "new random embeddings, no feedback": "lecture",
-    "same embeddings, no feedback": "learnt",
-    "same embeddings, autoregressive": "feedback",
+    "new embeddings": "lecture",
+    "same embeddings": "learnt",
+    "same, autoregressive": "feedback",
 }
-LONG = {f"{SECONDS} seconds of CPU time": True, f"{STEPS} steps": False}  # True: limited by time
+LONG = {f"{SECONDS} s of CPU time": True, f"{STEPS} steps": False}  # True: limited by time
 
 
 def anatomy_explorer() -> Explorer:
@@ -22,12 +24,13 @@ def anatomy_explorer() -> Explorer:
     boxes = {name: slider(ipywidgets.Checkbox, fix[0], value=False) for name, fix in FIXES.items()}
     ways = list(ASKED)
     asked = slider(ipywidgets.Dropdown, "tested with", options=ways, value=ways[-1])
+    trained = slider(ipywidgets.Dropdown, "trained for", options=list(LONG))
     return Explorer(
-        {"trained": slider(ipywidgets.Dropdown, "trained for", options=list(LONG)), "asked": asked, **boxes},
+        {"trained": trained, "asked": asked, **boxes},
         anatomy_picture,
         "checkboxes that fix deviations in the lecture's system, and menus for the training budget and the "
-        "evaluation, above bars that show BLEU on training and held-out sentences. It responds while the "
-        "notebook is running.",
+        "evaluation, with bars that show BLEU on training and held-out sentences, and sample translations. "
+        "It responds while the notebook is running.",
         size=(7.0, 2.6),
     )
 
@@ -42,7 +45,7 @@ def nearest(fixed: frozenset[str], timed: bool = False) -> Run:
     return min(runs, key=lambda run: len(run.fixed ^ wanted))
 
 
-def anatomy_picture(figure: Figure) -> Callable[..., str]:
+def anatomy_picture(figure: Figure) -> Callable[..., tuple[str, Markup]]:
     """Bars for BLEU on held-out and training sentences."""
     axes = figure.subplots()
     figure.subplots_adjust(left=0.24, right=0.97, bottom=0.22, top=0.86)
@@ -54,7 +57,7 @@ def anatomy_picture(figure: Figure) -> Callable[..., str]:
     title = axes.set_title("", animated=True)
     move = numbered_bars(bars)
 
-    def update(trained: str, asked: str, **ticked: bool) -> str:
+    def update(trained: str, asked: str, **ticked: bool) -> tuple[str, Markup]:
         fixed = frozenset(name for name, on in ticked.items() if on)
         run = nearest(fixed, LONG[trained])
         found = run.scores[ASKED[asked]]
@@ -64,7 +67,7 @@ def anatomy_picture(figure: Figure) -> Callable[..., str]:
             + (f", {away} different from your choice" if away else "")
         )
         move([found.held_out_bleu, found.train_bleu])
-        return sentence(run, away, found)
+        return sentence(run, away, found), samples(run, ASKED[asked])
 
     return update
 
@@ -87,3 +90,17 @@ def sentence(run: Run, away: int, found: Score) -> str:
         f"per second. Training sentences: BLEU {found.train_bleu}, {found.train_right:.0%} exact matches. "
         f"Held-out sentences: BLEU {found.held_out_bleu}, {found.held_out_right:.0%} exact matches."
     )
+
+
+def samples(run: Run, asked: str) -> Markup:
+    """A few sentences, the run's translations and the references.
+
+    A run of a minute without samples shows those of the same system after `STEPS` steps, and says so.
+    """
+    pairs, translated = anatomy_samples.stored()
+    steps = run.steps if (run.fixed, run.steps) in translated else STEPS
+    kinds = ["training"] * anatomy_samples.EACH + ["held out"] * anatomy_samples.EACH
+    lines = [line(f"Samples after {steps} steps, with the reference in parentheses")]
+    for kind, (source, target), words in zip(kinds, pairs, translated[run.fixed, steps][asked], strict=True):
+        lines.append(line(f"{kind}:", span(f"{source} → {words or 'nothing'} ({target})", "")))
+    return join(lines)

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 
 import ipywidgets
 from matplotlib.axes import Axes
@@ -13,11 +14,11 @@ from matplotlib.figure import Figure
 from course_lib.text.bleu import Bleu, corpus_bleu, ngrams
 from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, numbered_bars, slider
-from course_lib.widgets.markup import Markup, join, line, span, table
+from course_lib.widgets.markup import Markup, join, line, span, unbroken
 
 LONGEST = 4  # words in an n-gram
 WORDS = 40  # most words in a sentence
-ROWS = 12  # most rows in the table
+SHOWN = 12  # most distinct n-grams listed
 COUNTED, CLIPPED, UNMATCHED = KINDS = ("counted", "clipped", "unmatched")
 # counted words are bold and underlined, clipped ones struck through: color alone excludes some readers
 LOOKS = {
@@ -179,15 +180,15 @@ def size(n: int) -> str:
 
 
 def below(candidate: list[str], reference: list[str], found: list[Run], n: int) -> Markup:
-    """Reference, candidate with its words marked, and a table of the n-grams of the chosen length."""
+    """Reference, candidate with its words marked, and the n-grams of the chosen length with their counts."""
     marks = [span(word, LOOKS[kind_of_word(i, found)]) for i, word in enumerate(candidate)]
     legend = [span(kind, LOOKS[kind]) for kind in KINDS]
     return join(
         [
             line("Reference:", span(" ".join(reference), "")),
             line("Candidate:", join(marks, " ")),
-            line(f"Its n-grams of {size(n)}:", join(legend, " ")),
-            table_of_runs(found, reference, n),
+            line("Marks:", join(legend, " ")),
+            line(f"N-grams of {size(n)}, counted:", counts_in_words(found, reference, n)),
         ]
     )
 
@@ -198,14 +199,13 @@ def kind_of_word(place: int, found: list[Run]) -> str:
     return next((kind for kind in KINDS if kind in kinds), UNMATCHED)
 
 
-def table_of_runs(found: list[Run], reference: list[str], n: int) -> Markup:
-    """One row per distinct n-gram: its count in the candidate, in the reference, and clipped."""
-    mine = Counter(run.words for run in found)
-    expected = ngrams(reference, n)
-    rows = [
-        (" ".join(words), str(many), str(expected[words]), str(min(many, expected[words])))
-        for words, many in mine.items()
-    ]
-    rest = f", the first {ROWS} of {len(rows)}" if len(rows) > ROWS else ""
-    header = ("n-gram", "in the candidate", "in the reference", "counted")
-    return table(f"N-grams of {size(n)}{rest}", header, rows[:ROWS])
+def counts_in_words(found: list[Run], reference: list[str], n: int) -> Markup:
+    """Each distinct n-gram with how many of its occurrences are counted, such as "the cat 1 of 3"."""
+    mine, expected = Counter(run.words for run in found), ngrams(reference, n)
+    parts = []
+    for words, many in islice(mine.items(), SHOWN):
+        counted = min(many, expected[words])
+        look = LOOKS[COUNTED if counted else UNMATCHED]
+        parts.append(unbroken(span(" ".join(words), look), span(f" {counted} of {many}", "")))
+    more = f"and {len(mine) - SHOWN} more" if len(mine) > SHOWN else ""
+    return join([*parts, span(more, "")], "  ")

@@ -14,6 +14,7 @@ from course_lib.text.unicode_text import check_text
 from course_lib.viz import figures
 from course_lib.viz.style import is_projected, style_context, use_style
 from course_lib.widgets.canvas import Canvas
+from course_lib.widgets.layout import arrange
 from course_lib.widgets.markup import Markup
 from course_lib.widgets.snapshot import snapshot
 
@@ -21,13 +22,6 @@ from course_lib.widgets.snapshot import snapshot
 LIVE = "google.colab" not in sys.modules
 SHARPNESS = 1.5  # picture pixels to a browser's pixel: more costs time at each redraw
 PROJECTED = 1.5  # how much larger a picture is for the projector
-# A slider's label grows with its letters: without more room, nothing of the slider itself would be left.
-LABELS = """<style>
-.course-projected { --jp-widgets-inline-width: 32rem; --jp-widgets-inline-height: 42px;
-  --jp-widgets-inline-label-width: 9rem; --jp-widgets-font-size: 24px; }
-.course-projected, .course-projected * { font-size: 24px; }
-.course-projected .widget-readout { min-width: 5rem; }
-</style>"""
 
 
 def projector(on: bool = True) -> None:
@@ -36,7 +30,7 @@ def projector(on: bool = True) -> None:
 
 
 class Explorer:
-    """Controls above a picture and a line of text; whatever is moved, both are drawn again.
+    """Controls beside or above a picture and a line of text; whatever is moved, both are drawn again.
 
     controls: widgets with a `value`, by the names under which they are passed to the picture.
     picture: puts axes and artists on the empty figure, once, and returns the function that moves them: it
@@ -67,9 +61,10 @@ class Explorer:
             format="png", width=round(size[0] * scale * figures.CSS_DPI), layout={"max_width": "100%"}
         )
         self.text = ipywidgets.HTML()
-        self.box = ipywidgets.VBox([self._panel(), self.image, self.text])
-        if self.projected:
-            self.box.add_class("course-projected")
+        for control in self.controls.values():
+            control.layout.max_width = "100%"  # of a telephone
+        panel, shape = list(self.controls.values()), size[1] / size[0]
+        self.box = arrange(panel, self._pictures(), self.text, shape, self.projected)
         for control in self.controls.values():
             control.observe(self.redraw, names="value")
         self.redraw()
@@ -86,6 +81,10 @@ class Explorer:
         self.text.value = f'<div role="status" style="line-height: 1.4">{html.escape(self.line)}</div>{below}'
         self.shown = values
 
+    def _pictures(self) -> list[ipywidgets.Widget]:
+        """The widgets between the controls and the text."""
+        return [self.image]
+
     def _see(self, values: dict[str, Any]) -> str | tuple[str, Markup]:
         try:
             for value in values.values():
@@ -101,14 +100,6 @@ class Explorer:
             picture = bytes(self.image.value)  # ipywidgets gives a view of them
             return snapshot(self.figure, picture, self.controls.values(), self.line)
 
-    def _panel(self) -> ipywidgets.Box:
-        for control in self.controls.values():
-            control.layout.max_width = "100%"  # of a telephone
-        row = ipywidgets.Box(list(self.controls.values()), layout={"flex_flow": "row wrap"})
-        if not self.projected:
-            return row
-        return ipywidgets.VBox([ipywidgets.HTML(LABELS), row])
-
     def _ipython_display_(self) -> None:
         figures.show_widget(self.box, self.summary, self.snapshot())
 
@@ -119,6 +110,12 @@ def slider(kind: type[ipywidgets.Widget], label: str, **settings: Any) -> ipywid
     if "continuous_update" in kind.class_trait_names():
         settings["continuous_update"] = LIVE
     return kind(description=label, style=style, **settings)
+
+
+def choice(label: str, options: Sequence[Any], **settings: Any) -> ipywidgets.ToggleButtons:
+    """Buttons of which one is pressed: a choice among a few short texts, all of which are seen."""
+    style = {"button_width": "auto", "description_width": "initial"}
+    return ipywidgets.ToggleButtons(description=label, options=options, style=style, **settings)
 
 
 def set_most(slider: ipywidgets.Widget, most: int) -> None:

@@ -28,7 +28,6 @@ CHAPTERS = {  # button labels
     "09": "classification",
     "10": "pixels",
     "A1": "a lecture's system",
-    "A3": "the d2l system",
 }
 
 
@@ -83,18 +82,18 @@ EXHIBITS = (
         "Four retrieval tasks: how many heads does it take?",
         "the number of heads, from 1 up; then type a sentence with a different longest word",
         "one head settles for a mixture; with several, each learns one task and follows the new word"),
-    Exhibit("04", "positions_explorer", "Sinusoidal positions",
+    Exhibit("04", "positions_explorer", "Sinusoidal and rotary positions",
         "Which positions are similar?",
         "the position; then the base down; then d_model down to 4",
-        "the peak moves without changing shape; a small base repeats it far away; 4 features widen it"),
+        "both peaks move without changing shape; a small base repeats them far away; 4 features widen them"),
     Exhibit("05", "block_explorer", "A walk through a block",
         "Where does the shape change?",
         "the step; then the norm; then the number of heads",
         "only inside the sublayers; post-norm also normalizes the residual stream; heads split d_model"),
     Exhibit("05b", "norm_explorer", "Post-norm and pre-norm",
         "Why does one of them need warm-up?",
-        "post-norm, six blocks, no warm-up, a higher learning rate; then the warm-up; then pre-norm",
-        "in post-norm the last decoder block has the largest gradient, and training collapses first"),
+        "the norm to pre-norm and back; then the warm-up; then fewer blocks and a lower learning rate",
+        "post-norm has its largest gradient in the last decoder block and collapses; warm-up rescues it"),
     Exhibit("06", "schedule_explorer", "Learning rates",
         "Where is the peak learning rate, and what determines it?",
         "the warm-up with Noam; then the same with linear or cosine",
@@ -155,10 +154,6 @@ EXHIBITS = (
         "Can a system be right on every training sentence and still not translate?",
         "the checkboxes one by one; then the evaluation",
         "training BLEU rises far above held-out BLEU: 500 sentences are memorized"),
-    Exhibit("A3", "plotted_loss_explorer", "The mean over batches",
-        "129 sentences in batches of 128: how much does the last one count?",
-        "the batch size to 129; then what the decoder sees",
-        "the plotted mean equals the mean over sentences only if all batches have the same size"),
 )  # fmt: skip
 
 

@@ -86,7 +86,7 @@ def _draw_keys(axes: Axes) -> tuple[Callable[[list[float]], None], Callable[[int
     axes.set(xlim=(-2.1, 2.1), ylim=(-1.4, 1.4), aspect="equal")
     axes.set_axis_off()
     x, y = on_circle(torch.linspace(0, 360, 181)).T
-    axes.plot(x, y, color="0.8", linewidth=1)
+    axes.plot(x, y, color="0.55", linewidth=1)
     keys = on_circle(PLACES)
     lines = [axes.plot([0, kx], [0, ky], color=PALETTE[0], animated=True)[0] for kx, ky in keys.tolist()]
     words = [

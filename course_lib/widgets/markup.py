@@ -7,6 +7,8 @@ CELL = "padding: 0.1em 0.8em 0.1em 0; text-align: left; line-height: 1.4"
 BOLD = "font-weight: bold"
 DARKEST = (130, 190, 235)  # contrast with black text: more than 10 to 1
 FRAME = "#b04a00"
+# a column for each text and its number: the numbers of neighbors, wider than short words, stay apart
+STACKED = "display: inline-flex; flex-direction: column-reverse; align-items: center; margin: 0 1px 2px"
 NEW_LINE = "\n"
 
 # the page's text color in JupyterLab or on Colab, where the background may be dark
@@ -34,14 +36,19 @@ def shaded(text: str, probability: float, framed: bool = False) -> Markup:
     """Text with its probability (0 to 1) above it and as background shade, from white to blue."""
     red, green, blue = (round(255 + probability * (end - 255)) for end in DARKEST)
     frame = f"outline: 2px solid {FRAME}; " if framed else ""
-    style = f"{frame}background: rgb({red}, {green}, {blue}); color: #000; white-space: pre-wrap"
-    number = f'<rt style="font-size: 65%; color: {PAGE_LETTERS}">{probability:.2f}</rt>'
+    style = f"{frame}background: rgb({red}, {green}, {blue}); color: #000; white-space: pre-wrap; {STACKED}"
+    number = f'<rt style="font-size: 65%">{probability:.2f}</rt>'
     return Markup(f'<ruby style="{style}">{html.escape(text.replace(NEW_LINE, "↵"))}{number}</ruby>')
+
+
+def unbroken(*parts: Markup) -> Markup:
+    """Pieces that stay on one line together."""
+    return Markup(f'<span style="white-space: nowrap">{join(parts)}</span>')
 
 
 def line(title: str, *parts: Markup) -> Markup:
     """Line that starts with a bold title."""
-    style = "line-height: 1.9; overflow-wrap: anywhere"
+    style = "line-height: 1.6; overflow-wrap: anywhere"
     return Markup(f'<div style="{style}">{span(title, BOLD)} {join(parts)}</div>')
 
 

@@ -17,19 +17,19 @@ class NextTokens:
 
     def __init__(self, axes: Axes, tokens: Vocabulary):
         self.tokens, self.rows = tokens, min(MOST, len(tokens))
-        axes.set(xlim=(0, 1.75), ylim=(self.rows - 0.5, -0.5), xticks=(0, 0.25, 0.5, 0.75, 1), yticks=())
+        axes.set(xlim=(0, 1), ylim=(self.rows - 0.5, -0.5), xticks=(0, 0.25, 0.5, 0.75, 1), yticks=())
         axes.set_xlabel("probability of the next token")
         zeros, small = [0.0] * self.rows, rcParams["xtick.labelsize"]
         self.kept = axes.barh(range(self.rows), zeros, height=0.7, color=PALETTE[9])
         self.own = axes.barh(range(self.rows), zeros, height=0.7, fill=False, edgecolor="0.1")
-        self.cut = axes.barh(range(self.rows), zeros, height=0.7, color="0.93", hatch="////", edgecolor="0.5")
+        self.cut = axes.barh(range(self.rows), zeros, height=0.7, color="0.93", hatch="////", edgecolor="0.4")
         parts, labels = [self.kept, self.own, self.cut], ["sampled from", "model", "cut off"]
         axes.legend(parts, labels, ncols=3, loc="lower left", bbox_to_anchor=(-0.02, 0.98))
         self.bars = (*self.kept, *self.own, *self.cut)
         for bar in self.bars:
             bar.set_animated(True)
         self.texts = [
-            axes.text(0, row, "", va="center", animated=True, size=small) for row in range(self.rows)
+            axes.text(1.03, row, "", va="center", animated=True, size=small) for row in range(self.rows)
         ]
         self.names = Names(axes)
 
@@ -45,7 +45,7 @@ class NextTokens:
             self.cut[row].set_width(0.0 if q else p)
             arrow = "  ← chosen" if i == written else ""
             text = f"{q:.2f} (model {p:.2f}){arrow}" if q else f"cut off (model {p:.2f})"
-            self.texts[row].set(text=text, x=max(p, q) + 0.012, weight="bold" if arrow else "normal")
+            self.texts[row].set(text=text, weight="bold" if arrow else "normal")
         self.names.set([self.tokens[i] for i in best])
 
     def clear(self) -> None:

@@ -13,16 +13,19 @@ from matplotlib.figure import Figure
 from course_lib.experiments.norms import EVERY, VOCAB, Curve, small_model, stored
 from course_lib.training.diagnostics import AT_UNIGRAM
 from course_lib.viz.style import PALETTE
-from course_lib.widgets.explorer import Explorer, slider
+from course_lib.widgets.explorer import Explorer, choice, slider
 
 LOOKS = {"post": (PALETTE[1], "o-", "post-norm"), "pre": (PALETTE[0], "s--", "pre-norm")}
-FAINT = 0.3  # opacity of the norm that is not chosen
+THICK, THIN = 1.0, 0.4  # line width of the chosen norm and of the other one, as a fraction of the usual width
 UNIGRAM = 5.28  # unigram loss of the data of the stored runs
 COLLAPSED = AT_UNIGRAM * UNIGRAM  # the lowest final loss of a run that counts as collapsed
 
 
 def norm_explorer() -> Explorer:
-    """Gradients at initialization and stored runs, by norm, depth, warm-up and learning rate."""
+    """Gradients at initialization and stored runs, by norm, depth, warm-up and learning rate.
+
+    It starts where post-norm fails: six blocks on each side, no warm-up.
+    """
     recipes = [curve.recipe for curve in stored()["grid"]]
     depths, warmups, rates = (
         sorted({get(recipe) for recipe in recipes})
@@ -30,14 +33,14 @@ def norm_explorer() -> Explorer:
     )
     return Explorer(
         {
-            "norm": slider(ipywidgets.Dropdown, "norm", options=["post", "pre"]),
-            "depth": slider(ipywidgets.SelectionSlider, "blocks on each side", options=depths),
-            "lr": slider(ipywidgets.SelectionSlider, "learning rate", options=rates, value=rates[1]),
+            "norm": choice("norm", ["post", "pre"]),
+            "depth": slider(ipywidgets.SelectionSlider, "blocks on each side", options=depths, value=6),
+            "lr": slider(ipywidgets.SelectionSlider, "learning rate", options=rates, value=4e-3),
             "warmup": slider(ipywidgets.SelectionSlider, "warm-up", options=warmups),
         },
         norm_picture,
-        "sliders for the number of blocks, the learning rate and the warm-up steps, and a menu for "
-        "post-norm or pre-norm, above the gradient of each block before training and the loss of stored "
+        "sliders for the number of blocks, the learning rate and the warm-up steps, and buttons for "
+        "post-norm or pre-norm, with the gradient of each block before training and the loss of stored "
         "runs. It responds while the notebook is running.",
         size=(7.0, 3.4),
     )
@@ -64,7 +67,7 @@ def runs_of(norm: str, depth: int, lr: float, warmup: int) -> list[Curve]:
 
 
 def norm_picture(figure: Figure) -> Callable[..., str]:
-    """Gradients on the left, losses on the right; the norm not chosen is faint."""
+    """Gradients on the left, losses on the right; the chosen norm has thicker lines."""
     left, right = figure.subplots(1, 2)
     figure.subplots_adjust(left=0.09, right=0.96, bottom=0.2, top=0.86, wspace=0.28)
     points = gradient_axes(left)
@@ -72,11 +75,11 @@ def norm_picture(figure: Figure) -> Callable[..., str]:
 
     def update(norm: str, depth: int, lr: float, warmup: int) -> str:
         for kind in LOOKS:
-            strength = 1.0 if kind == norm else FAINT
+            width = rcParams["lines.linewidth"] * (THICK if kind == norm else THIN)
             places = [(i + 0.5) / depth for i in range(2 * depth)]
             points[kind].set_data(places, block_gradients(kind, depth))
-            points[kind].set_alpha(strength)
-            show_runs(lines[kind], runs_of(kind, depth, lr, warmup), strength)
+            points[kind].set_linewidth(width)
+            show_runs(lines[kind], runs_of(kind, depth, lr, warmup), width)
         return sentence(norm, depth, lr, warmup)
 
     return update
@@ -88,7 +91,7 @@ def gradient_axes(axes: Axes) -> dict:
     axes.set_yticks((0.1, 0.3, 1), ("0.1", "0.3", "1"))
     axes.minorticks_off()
     axes.set_xlabel("block")
-    axes.axvline(1, color="0.6", linewidth=1)
+    axes.axvline(1, color="0.5", linewidth=1)
     return {
         norm: axes.plot([], [], style, color=colour, animated=True)[0]
         for norm, (colour, style, _) in LOOKS.items()
@@ -108,10 +111,10 @@ def loss_axes(axes: Axes, seeds: int) -> dict:
     }
 
 
-def show_runs(lines: Sequence, curves: Sequence[Curve], strength: float) -> None:
+def show_runs(lines: Sequence, curves: Sequence[Curve], width: float) -> None:
     for line, curve in zip(lines, curves, strict=False):
         line.set_data([EVERY * (i + 1) for i in range(len(curve.losses))], curve.losses)
-        line.set_alpha(strength)
+        line.set_linewidth(width)
 
 
 def sentence(norm: str, depth: int, lr: float, warmup: int) -> str:

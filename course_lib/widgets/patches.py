@@ -10,11 +10,11 @@ import sklearn
 import torch
 from jaxtyping import UInt8
 from matplotlib.figure import Figure
-from PIL import Image
+from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
 
 from course_lib.experiments.digits_vit import digits
-from course_lib.widgets.explorer import Explorer, set_most, slider
+from course_lib.widgets.explorer import Explorer, choice, set_most, slider
 from course_lib.widgets.patch_picture import (
     CHANNELS,
     CUTS,
@@ -29,6 +29,7 @@ from course_lib.widgets.patch_picture import (
 )
 
 MOST = 1024  # most patches: smaller ones would be invisible
+SIDE = 32  # of a photograph, in pixels
 LISTED = 16  # most values listed in the status line
 PHOTOGRAPHS = {
     "a flower": ("flower.jpg", (180, 60, 520, 400)),
@@ -36,14 +37,17 @@ PHOTOGRAPHS = {
 }
 
 
-def patch_explorer(pixels: UInt8[Tensor, "images channels height width"] | None = None) -> Explorer:
+def patch_explorer(
+    pixels: UInt8[Tensor, "images channels height width"] | str | Path | None = None,
+) -> Explorer:
     """Image patches as tokens, by patch size and stride.
 
-    pixels: square grayscale or color images; by default, two photographs and two digits.
+    pixels: square grayscale or color images, or the path of a picture of your own, such as "me.jpg", of which
+    the middle is shown in 32 by 32 pixels; by default, two photographs and two digits.
     Raises ValueError for other images, and if their side length allows fewer than two patch sizes.
     Source: Dosovitskiy et al. 2021, section 3.1; Kak slide 98.
     """
-    pictures = examples() if pixels is None else {f"image {i + 1}": p for i, p in enumerate(check(pixels))}
+    pictures = pictures_of(pixels)
     sides = {name: sizes(picture.shape[1]) for name, picture in pictures.items()}
     first = sides[next(iter(pictures))]
     patch = first[len(first) // 2]
@@ -52,7 +56,7 @@ def patch_explorer(pixels: UInt8[Tensor, "images channels height width"] | None 
         "patch": slider(ipywidgets.SelectionSlider, "patch size", options=first, value=patch),
         "stride": slider(ipywidgets.Dropdown, "stride", options=[patch]),
         "token": slider(ipywidgets.IntSlider, "token", value=6, min=1, max=6),
-        "cut": slider(ipywidgets.Dropdown, "cut into", options=CUTS),
+        "cut": choice("cut into", CUTS),
     }
     keep_valid(controls, pictures)
     return Explorer(
@@ -65,15 +69,39 @@ def patch_explorer(pixels: UInt8[Tensor, "images channels height width"] | None 
     )
 
 
+def pictures_of(
+    pixels: UInt8[Tensor, "images channels height width"] | str | Path | None,
+) -> dict[str, Picture]:
+    """Pictures to choose from, by name: those given, or a picture of one's own before the examples."""
+    if pixels is None:
+        return examples()
+    if isinstance(pixels, str | Path):
+        return {"your picture": from_file(Path(pixels))} | examples()
+    return {f"image {i + 1}": picture for i, picture in enumerate(check(pixels))}
+
+
+def from_file(path: Path, box: tuple[int, int, int, int] | None = None) -> Picture:
+    """A part of a picture (by default the largest square in its middle), in 32 by 32 pixels and in color.
+
+    Raises ValueError for a file that is not a picture.
+    """
+    try:
+        with Image.open(path) as photograph:
+            whole = ImageOps.exif_transpose(photograph).convert("RGB")
+    except UnidentifiedImageError:
+        raise ValueError(f"{path} is not a picture: give a JPEG or PNG file, or a tensor of images") from None
+    side = min(whole.size)
+    left, top = ((length - side) // 2 for length in whole.size)
+    square = whole.crop(box or (left, top, left + side, top + side))
+    small = square.resize((SIDE, SIDE), Image.Resampling.LANCZOS)
+    return torch.from_numpy(np.array(small)).permute(2, 0, 1)
+
+
 @cache
 def examples() -> dict[str, Picture]:
     """Two photographs from scikit-learn (authors: its datasets/images/README.txt) and two digits."""
     folder = Path(sklearn.__file__).parent / "datasets" / "images"
-    found = {}
-    for name, (file, box) in PHOTOGRAPHS.items():
-        with Image.open(folder / file) as photograph:
-            small = photograph.crop(box).resize((32, 32), Image.Resampling.LANCZOS)
-        found[name] = torch.from_numpy(np.array(small)).permute(2, 0, 1)
+    found = {name: from_file(folder / file, box) for name, (file, box) in PHOTOGRAPHS.items()}
     test = digits().test
     for digit in (3, 8):
         found[f"a digit {digit}"] = test.pixels[test.labels == digit][0]

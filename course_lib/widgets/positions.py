@@ -1,4 +1,4 @@
-"""Sinusoidal position encodings and their dot products."""
+"""Sinusoidal position encodings and their dot products, and rotary positions beside them."""
 
 import math
 from collections.abc import Callable
@@ -6,23 +6,26 @@ from collections.abc import Callable
 import ipywidgets
 import torch
 from jaxtyping import Float
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from torch import Tensor
 
-from course_lib.layers.positions import sinusoidal
+from course_lib.layers.positions import RotaryPositions, sinusoidal
 from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, slider
 
 TOKENS = 64
 WIDTHS = (4, 8, 16, 32, 64, 128)
 BASES = (10, 100, 1000, 10_000, 100_000)
+BACK = 3  # how far back the rotary query looks
 RISES = 0.5  # if the curve rises by more than this after its minimum, distant positions are similar again
 
 
 def positions_explorer() -> Explorer:
-    """Sinusoidal position encodings by base and d_model, and the similarity of a position to all others.
+    """Sinusoidal and rotary positions by base and d_model: how similar a position is to all others.
 
-    Source: Vaswani et al. 2017, section 3.5.
+    Source: Vaswani et al. 2017, section 3.5; Su et al. 2021, section 3.2.2.
     """
     return Explorer(
         {
@@ -31,10 +34,10 @@ def positions_explorer() -> Explorer:
             "position": slider(ipywidgets.IntSlider, "position", value=20, min=0, max=TOKENS - 1),
         },
         positions_picture,
-        "sliders for the base, d_model and a position, above a heatmap of the sinusoidal position "
-        "encodings and the dot product of the chosen position with every other. It responds while the "
-        "notebook is running.",
-        size=(7.0, 3.6),
+        "sliders for the base, d_model and a position, with a heatmap of the sinusoidal position "
+        "encodings, the dot product of the chosen position with every other, and the score of a rotary "
+        "query at this position with a key at every position. It responds while the notebook is running.",
+        size=(7.0, 3.4),
     )
 
 
@@ -43,28 +46,43 @@ def alike(table: Float[Tensor, "tokens d_model"], position: int) -> Float[Tensor
     return table @ table[position] / (table.shape[1] / 2)
 
 
+def rotary_scores(d_model: int, base: float, position: int) -> Float[Tensor, " tokens"]:
+    """Scores of a query at this position with the same key at all positions, at most 1, largest `BACK` back.
+
+    The query is (1, 0, 1, 0, …) and the key is that vector turned as if `BACK` positions further on: such a
+    turn is something that W_q and W_k can learn.
+    """
+    rotary = RotaryPositions(TOKENS, d_model, base)
+    query = torch.tensor([1.0, 0.0]).repeat(d_model // 2).expand(TOKENS, d_model)
+    key = rotary(query[:1], start=BACK).expand(TOKENS, d_model)
+    return rotary(key) @ rotary(query)[position] / (d_model / 2)
+
+
 def positions_picture(figure: Figure) -> Callable[..., str]:
-    """Encodings on the left, one row per position; dot products on the right, on the same rows."""
-    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1.4, 1))
-    figure.subplots_adjust(left=0.1, right=0.97, bottom=0.19, top=0.9, wspace=0.12)
+    """Encodings on the left, one row per position; on the same rows, dot products and rotary scores."""
+    left, middle, right = figure.subplots(1, 3, sharey=True, width_ratios=(1.3, 1, 1))
+    figure.subplots_adjust(left=0.09, right=0.98, bottom=0.25, top=0.83, wspace=0.2)
     settings = {"cmap": "RdBu", "vmin": -1, "vmax": 1, "aspect": "auto", "interpolation": "nearest"}
     extent = (0, 1, TOKENS - 0.5, -0.5)
     image = left.imshow(torch.zeros(TOKENS, 4).numpy(), extent=extent, animated=True, **settings)
-    left.set(xlabel="feature", ylabel="position", title="red −1, white 0, blue 1")
+    left.set(xlabel="feature", ylabel="position", title="sinusoidal\n(red −1, blue 1)")
     left.set_xticks((0, 1), ("first", "last"))
     left.set_yticks((0, 16, 32, 48, 63))
     left.grid(visible=False)
-    right.set(xlabel="dot product / (d_model/2)", xlim=(-1.05, 1.05), xticks=(-1, 0, 1))
-    right.axvline(0, color="0.6", linewidth=1)
-    look = {"color": PALETTE[1], "linestyle": "--", "animated": True}
-    marks = [axes.axhline(0, **look) for axes in (left, right)]
-    (curve,) = right.plot([], [], color=PALETTE[0], animated=True)
+    middle.set(title="sinusoidal", xlabel="dot product\n/ (d_model/2)")
+    right.set(title=f"rotary query that\nlooks {BACK} tokens back", xlabel="score\n/ (d_model/2)")
+    curves = [_curve(axes, color) for axes, color in ((middle, PALETTE[0]), (right, PALETTE[2]))]
+    look = {"color": PALETTE[3], "linestyle": "--", "animated": True}
+    marks = [axes.axhline(0, **look) for axes in (left, middle, right)]
 
     def update(base: int, d_model: int, position: int) -> str:
         table = sinusoidal(TOKENS, d_model, float(base))
         similar = alike(table, position)
         image.set_data(table.numpy())
-        curve.set_data(similar.numpy(), range(TOKENS))
+        for curve, values in zip(
+            curves, (similar, rotary_scores(d_model, float(base), position)), strict=True
+        ):
+            curve.set_data(values.numpy(), range(TOKENS))
         for mark in marks:
             mark.set_ydata((position, position))
         still = (table.amax(dim=0) - table.amin(dim=0) < 0.1).sum().item()
@@ -74,6 +92,13 @@ def positions_picture(figure: Figure) -> Callable[..., str]:
         )
 
     return update
+
+
+def _curve(axes: Axes, color: str) -> Line2D:
+    """An empty curve on an axis from −1 to 1."""
+    axes.set(xlim=(-1.1, 1.1), xticks=(-1, 0, 1))
+    axes.axvline(0, color="0.5", linewidth=1)
+    return axes.plot([], [], color=color, animated=True)[0]
 
 
 def describe(base: int, d_model: int, position: int, similar: Float[Tensor, " tokens"]) -> str:

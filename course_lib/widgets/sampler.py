@@ -65,7 +65,7 @@ def sampler_explorer(
         controls,
         lambda figure: sampler_picture(figure, written, tokens),
         "sliders for the temperature, top-k, top-p, min-p, the seed and the step, a menu of prompts and a "
-        "field to type one, above the probabilities of the next token and the generated text. "
+        "field to type one, with the probabilities of the next token and the generated text. "
         "It responds while the notebook is running.",
         size=(7.0, 3.6),
     )
@@ -115,7 +115,7 @@ def sampler_picture(
     figure: Figure, written: Callable[..., Sampled], tokens: Vocabulary
 ) -> Callable[..., str | tuple[str, Markup]]:
     """Bars for the likeliest next tokens; those cut off are hatched and labeled."""
-    bars = NextTokens(figure.add_axes((0.16, 0.17, 0.8, 0.66)), tokens)
+    bars = NextTokens(figure.add_axes((0.14, 0.17, 0.46, 0.68)), tokens)
 
     def update(example: str, prompt: str, seed: int, step: int, **cuts: float | int | str):
         try:

@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from course_lib.training.config import TrainConfig, learning_rate
 from course_lib.viz.style import PALETTE
-from course_lib.widgets.explorer import Explorer, slider
+from course_lib.widgets.explorer import Explorer, choice, slider
 
 KINDS = ("noam", "linear", "cosine", "constant")
 RATES = (1e-5, 3e-5, 1e-4, 2e-4, 3e-4, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3)  # peaks
@@ -25,7 +25,7 @@ POINTS = 400  # points per curve
 def schedule_explorer() -> Explorer:
     """Learning rate over training, by schedule, peak or factor, warm-up, steps and d_model."""
     controls = {
-        "kind": slider(ipywidgets.Dropdown, "schedule", options=KINDS),
+        "kind": choice("schedule", KINDS),
         "rate": slider(ipywidgets.SelectionSlider, "factor", options=FACTORS, value=1.0),
         "warmup": slider(ipywidgets.SelectionSlider, "warm-up", options=allowed(20_000), value=4000),
         "total": slider(ipywidgets.SelectionSlider, "steps", options=TOTALS, value=20_000),
@@ -35,7 +35,7 @@ def schedule_explorer() -> Explorer:
     return Explorer(
         controls,
         schedule_picture,
-        "sliders for the peak, the warm-up, the number of steps and d_model, and a menu of schedules, above "
+        "sliders for the peak, the warm-up, the number of steps and d_model, buttons for the schedule, and "
         "the learning rate at each step. It responds while the notebook is running.",
     )
 

@@ -1,11 +1,12 @@
 """Softmax under temperature and scaling."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import ipywidgets
 import torch
 from jaxtyping import Float
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -31,7 +32,9 @@ def softmax_explorer() -> Explorer:
         },
         softmax_picture,
         "sliders for the temperature, d and the query, and a checkbox for the division "
-        "by √d, above the weights of eight keys. It responds while the notebook is running.",
+        "by √d, with the scores of eight keys and the weights that the softmax makes of them. It responds "
+        "while the notebook is running.",
+        size=(7.0, 3.7),
     )  # fmt: skip
 
 
@@ -48,23 +51,23 @@ def jacobian_norm(weights: Float[Tensor, " keys"]) -> float:
 
 
 def softmax_picture(figure: Figure) -> Callable[..., str]:
-    """Weights of the keys on the left; on the right three summary measures between 0 and 1."""
-    left, right = figure.subplots(1, 2, width_ratios=(1.5, 1))
-    figure.subplots_adjust(left=0.08, right=0.98, bottom=0.2, top=0.95, wspace=0.5)
-    left.set(xlabel="key", ylabel="weight", xticks=range(1, KEYS + 1), ylim=(0, 1.1))
-    left.set_yticks((0, 1 / KEYS, 0.5, 1), ("0", "1/8", "0.5", "1"))
-    left.grid(axis="x", visible=False)
-    right.set(xlim=(0, 1.25), xticks=(0, 0.5, 1), ylim=(2.6, -0.6))
-    right.set_yticks(range(3), ("largest\nweight", "entropy\n/ log 8", "gradient"))
-    right.grid(axis="y", visible=False)
-    set_weights = numbered_bars(left.bar(range(1, KEYS + 1), [0.0] * KEYS, color=PALETTE[0]))
-    set_measures = numbered_bars(right.barh(range(3), [0.0] * 3, color=PALETTE[2]))
+    """Scores before the softmax, below them the weights after it, and three measures on the right."""
+    grid = figure.add_gridspec(2, 2, width_ratios=(2, 1))
+    figure.subplots_adjust(left=0.11, right=0.98, bottom=0.15, top=0.9, wspace=0.42, hspace=0.22)
+    scores_axes, weights_axes = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[1, 0])
+    measures_axes = figure.add_subplot(grid[:, 1])
+    set_scores = _draw_scores(scores_axes)
+    set_weights = _draw_weights(weights_axes)
+    set_measures = _draw_measures(measures_axes)
 
     def update(temperature: float, d: int, query: int, scaled: bool) -> str:
-        scores = dot_products(d, query) / (math.sqrt(d) if scaled else 1.0)
-        weights = (scores / temperature).softmax(dim=-1)
+        products = dot_products(d, query)
+        scores = products / (math.sqrt(d) if scaled else 1.0)
+        logits = scores / temperature
+        weights = logits.softmax(dim=-1)
         largest, gradient = weights.max().item(), jacobian_norm(weights)
         entropy = torch.special.entr(weights).sum().item()
+        set_scores(products.tolist(), logits.tolist())
         set_weights(weights.tolist())
         set_measures([largest, entropy / math.log(KEYS), gradient])
         return (
@@ -75,6 +78,47 @@ def softmax_picture(figure: Figure) -> Callable[..., str]:
         )
 
     return update
+
+
+def _draw_scores(axes: Axes) -> Callable[[list[float], list[float]], None]:
+    """Dot products as outlines, what enters the softmax as bars. Returns the function that sets both."""
+    axes.set(ylabel="score", xticks=(), yscale="symlog", ylim=(-1000, 1000))
+    axes.set_yticks((-100, -10, 0, 10, 100), ("−100", "−10", "0", "10", "100"))
+    axes.minorticks_off()
+    axes.grid(axis="x", visible=False)
+    axes.axhline(0, color="0.4", linewidth=1)
+    keys, zeros = range(1, KEYS + 1), [0.0] * KEYS
+    entering = axes.bar(keys, zeros, width=0.5, color=PALETTE[0])
+    before = axes.bar(keys, zeros, fill=False, edgecolor="0.35")
+    legend = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 2, "borderaxespad": 0.0}
+    axes.legend([before, entering], ["q · k", "what the softmax gets"], handlelength=1.2, **legend)
+    for bar in (*entering, *before):
+        bar.set_animated(True)
+
+    def move(products: list[float], logits: list[float]) -> None:
+        for bars, heights in ((before, products), (entering, logits)):
+            for bar, height in zip(bars, heights, strict=True):
+                bar.set_height(height)
+
+    return move
+
+
+def _draw_weights(axes: Axes) -> Callable[[Sequence[float]], None]:
+    """Weight of each key, on an axis from 0 to 1. Returns the function that sets them."""
+    axes.set(ylabel="weight", xlabel="key", xticks=range(1, KEYS + 1), ylim=(0, 1.1))
+    axes.set_yticks((0, 1 / KEYS, 0.5, 1), ("0", "1/8", "0.5", "1"))
+    axes.spines["left"].set_bounds(0, 1)
+    axes.grid(axis="x", visible=False)
+    return numbered_bars(axes.bar(range(1, KEYS + 1), [0.0] * KEYS, color=PALETTE[0]))
+
+
+def _draw_measures(axes: Axes) -> Callable[[Sequence[float]], None]:
+    """Largest weight, entropy and gradient. Returns the function that sets them."""
+    axes.set(xlim=(0, 1.4), xticks=(0, 0.5, 1), ylim=(2.6, -0.6))
+    axes.set_yticks(range(3), ("largest\nweight", "entropy\n/ log 8", "gradient"))
+    axes.spines["bottom"].set_bounds(0, 1)
+    axes.grid(axis="y", visible=False)
+    return numbered_bars(axes.barh(range(3), [0.0] * 3, color=PALETTE[2]))
 
 
 def _verdict(largest: float, gradient: float) -> str:

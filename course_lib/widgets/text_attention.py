@@ -25,7 +25,7 @@ def text_attention_explorer(
     """Attention weights of a GPT on a chosen or typed text, by layer, head and query token.
 
     Without a model, the toy language model. prompts: texts to choose from; the first one is shown first, with
-    the head that attends most from the last token to tokens other than itself and the first.
+    the head that attends most from the last token to the one that the model predicts next.
     Raises ValueError for a model without its tokenizer or without a prompt.
     """
     model, tokens, prompts = model_of(model, tokens, prompts, QUESTIONS)
@@ -38,7 +38,7 @@ def text_attention_explorer(
     seen = lru_cache(maxsize=8)(lambda prompt: read(model, tokens, prompt))
     prompt = controls["prompt"]
     try:
-        controls["layer"].value, controls["head"].value = telling_head(seen(prompt.value).maps)
+        controls["layer"].value, controls["head"].value = answering_head(seen(prompt.value))
     except ValueError:
         controls["layer"].value = layers  # the status line shows the error
     follow(controls["position"], [prompt], lambda: len(seen(prompt.value).ids))
@@ -52,15 +52,19 @@ def text_attention_explorer(
     )
 
 
-def telling_head(maps: Float[Tensor, "layers heads tokens tokens"]) -> tuple[int, int]:
-    """Layer and head, from 1, whose last token attends most to one between itself and the first.
+def answering_head(reading: Reading) -> tuple[int, int]:
+    """Layer and head, from 1, whose last token attends most to the token that the model predicts next.
 
-    Of a text with fewer than three tokens, the first head of the last layer.
+    Where the text does not contain that token: the head whose last token attends most to one between itself
+    and the first. Of a text with fewer than three tokens, the first head of the last layer.
     """
-    between = maps[:, :, -1, 1:-1]
-    if not between.shape[-1]:
+    maps, between = reading.maps, slice(1, -1)
+    if len(reading.ids) < 3:
         return len(maps), 1
-    layer, head = divmod(int(between.amax(dim=-1).argmax()), maps.shape[1])
+    answer = int(reading.lens[-1, -1].argmax())
+    places = [i for i, token in enumerate(reading.ids[:-1]) if token == answer]
+    seen = maps[:, :, -1, places].sum(dim=-1) if places else maps[:, :, -1, between].amax(dim=-1)
+    layer, head = divmod(int(seen.argmax()), maps.shape[1])
     return layer + 1, head + 1
 
 

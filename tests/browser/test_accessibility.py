@@ -1,21 +1,23 @@
-"""axe-core finds nothing serious in the notebooks as pages, nor on the page of `present`."""
+"""axe-core finds nothing serious in the notebooks as pages, nor in a widget; names and keys of widgets."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
 
-from helpers.browser.pages import load_axe, open_voila, page_of  # noqa: E402
+from helpers.browser.moves import HANDLE, Frame  # noqa: E402
+from helpers.browser.pages import load_axe, open_chapter, open_lab, open_voila, page_of  # noqa: E402
 
 from course_lib.cli.environment import ROOT  # noqa: E402
+from course_lib.widgets.gallery import EXHIBITS, Exhibit, exhibits  # noqa: E402
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 THEIRS = [".jp-InputPrompt", ".jp-OutputPrompt", ".highlight"]  # what nbconvert colours by itself
-# ipywidgets gives neither slider handles a name nor its images another text; the line below an image says it
-THEIRS += [".noUi-handle", ".widget-image"]
+CELLS = "jupyterapp.shell.currentWidget.content.model.cells.length"
 RUN = """async ([levels, theirs]) => {
   const place = {exclude: theirs.map(one => [one])};
   const found = await axe.run(place, {runOnly: levels, resultTypes: ["violations"]});
@@ -43,11 +45,64 @@ def test_a_notebook_as_a_page_has_nothing_serious(browser, notebook: Path, tmp_p
         assert not violations(page)
 
 
-def test_the_page_of_present_has_nothing_serious(browser, voila) -> None:
+@pytest.fixture(scope="module")
+def presented(browser, voila) -> Iterator:
+    """The page of `present`."""
     with page_of(browser) as (page, _):
         open_voila(page, voila)
-        page.locator(".course-gallery img").first.wait_for(timeout=60_000)
-        assert not violations(page)
+        yield page
+
+
+@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda one: one.widget)
+def test_a_widget_on_the_page_of_present_has_nothing_serious(presented, exhibit: Exhibit) -> None:
+    frame = opened(presented, exhibit)
+    assert not violations(presented)
+    for handle in frame.place.locator(HANDLE).all():
+        name, value = (handle.get_attribute(f"aria-{which}") for which in ("label", "valuetext"))
+        row = handle.locator("xpath=ancestor::*[contains(@class, 'widget-inline-hbox')]").first
+        assert name and name in row.inner_text()
+        assert value == row.locator(".widget-readout").inner_text()
+    for picture in frame.place.locator("img").all():
+        assert picture.get_attribute("alt") == frame.place.locator('[role="status"]').inner_text().strip()
+
+
+def test_a_value_is_read_as_it_is_shown(presented) -> None:
+    frame = opened(presented, exhibits("sampler")[0])
+    temperature = frame.place.locator(HANDLE).first
+    for _ in range(4):
+        temperature.press("ArrowLeft")
+    presented.wait_for_function("handle => handle.ariaValueText === '0.6'", arg=temperature.element_handle())
+    line = frame.place.locator('[role="status"]')
+    presented.wait_for_function(
+        "([picture, line]) => picture.alt === line.textContent.trim()",
+        arg=[frame.place.locator("img").first.element_handle(), line.element_handle()],
+    )
+
+
+def test_a_key_pressed_inside_a_widget_does_not_cut_the_cell(browser, lab) -> None:
+    with page_of(browser) as (page, _):
+        open_lab(page, lab)
+        frame = opened(page, exhibits("schedule")[0])
+        cells = page.evaluate(CELLS)
+        for control in (frame.place.locator(HANDLE).first, frame.place.locator("button").first):
+            control.focus()
+            page.keyboard.press("x")
+            page.wait_for_timeout(500)
+            assert page.evaluate(CELLS) == cells
+        page.locator("[data-lm-suppress-shortcuts]").evaluate_all(
+            "parts => parts.forEach(part => part.removeAttribute('data-lm-suppress-shortcuts'))"
+        )
+        page.keyboard.press("x")
+        page.wait_for_function(f"{CELLS} === {cells - 1}")  # what would happen otherwise
+
+
+def opened(page, exhibit: Exhibit) -> Frame:
+    """The widget, drawn, with the names that it gets."""
+    open_chapter(page, exhibit)
+    frame = Frame(page, exhibit.widget)
+    frame.appears()
+    frame.place.locator("[data-lm-suppress-shortcuts]").first.wait_for()
+    return frame
 
 
 def test_a_violation_would_be_found(browser) -> None:

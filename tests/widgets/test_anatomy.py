@@ -1,11 +1,13 @@
 """The stored runs of the lecture's anatomy, how they are made, and the widget that shows them."""
 
+import html
 from dataclasses import replace
 
 import pytest
 from helpers.few_pairs import few_pairs
 
 from course_lib.experiments import anatomy as runs
+from course_lib.experiments import anatomy_samples
 from course_lib.experiments.anatomy import EVALUATIONS, FIXES, as_json, as_run, make, parts_of, stored
 from course_lib.lectures.dlstudio import Deviations, Procedure, corpus_of
 from course_lib.widgets import anatomy, anatomy_explorer
@@ -56,6 +58,35 @@ def test_nearest_run_is_the_one_asked_for_where_it_is_stored():
             assert anatomy.distance(run, run.fixed, timed) == 0
     assert anatomy.nearest(frozenset()).fixed == {"passes"}  # no difference with a budget in steps
     assert anatomy.distance(anatomy.nearest(frozenset()), frozenset(), timed=False) == 0
+
+
+def test_the_samples_are_of_the_stored_runs_and_the_first_pairs():
+    pairs, translated = anatomy_samples.stored()
+    assert pairs == anatomy_samples.chosen(runs.corpus())
+    for made in stored().values():
+        for run in made:
+            samples = translated.get((run.fixed, run.steps)) or translated[run.fixed, runs.STEPS]
+            assert set(samples) == set(EVALUATIONS)
+            assert all(len(lines) == 2 * anatomy_samples.EACH for lines in samples.values())
+
+
+def test_repeating_a_run_gives_its_loss_and_its_translations():
+    pairs = corpus_of(few_pairs(), train=60, held_out=5)
+    run = make(["flat_attention", "flat_ffn"], pairs, steps=3)
+    samples, loss = anatomy_samples.make(run, pairs)
+    assert loss == run.loss
+    assert anatomy_samples.make(run, pairs)[0] == samples
+
+
+def test_the_widget_shows_sample_translations():
+    explorer = anatomy_explorer()
+    pairs, translated = anatomy_samples.stored()
+    explorer.controls["trained"].value = f"{runs.STEPS} steps"
+    for name in FIXES:
+        explorer.controls[name].value = True
+    lines = translated[frozenset(FIXES), runs.STEPS]["feedback"]
+    shown = html.unescape(explorer.text.value)
+    assert all(text in shown for text in (*lines, *sum(pairs, ()), f"Samples after {runs.STEPS} steps"))
 
 
 def test_the_widget_names_the_fixes():

@@ -20,7 +20,7 @@ from course_lib.text.bleu import held_out_scores
 from course_lib.training import run_record
 from course_lib.widgets import gallery as table
 from course_lib.widgets.gallery import CHAPTERS, EXHIBITS, exhibits
-from course_lib.widgets.gallery_page import Gallery, gallery
+from course_lib.widgets.gallery_page import gallery
 
 
 class Stub:
@@ -74,25 +74,36 @@ def test_an_unknown_name_is_refused_with_those_there_are(wanted):
         exhibits(wanted)
 
 
-def test_a_chapter_is_built_when_it_is_opened_and_only_once(built):
+def test_a_widget_is_built_when_it_is_opened_and_only_once(built):
     page = gallery()
-    first = [exhibit.widget for exhibit in EXHIBITS if exhibit.chapter == EXHIBITS[0].chapter]
-    assert built == first
+    assert built == [EXHIBITS[0].widget]
     page.chapter.value = "02"
-    assert built == first + ["bmm_explorer", "scoring_explorer", "mask_explorer"]
+    assert built == [EXHIBITS[0].widget, "bmm_explorer"]
+    page.widget.value = exhibits("mask")[0]
     page.chapter.value = EXHIBITS[0].chapter
     page.chapter.value = "02"
-    assert len(built) == len(first) + 3
-    assert [frame._dom_classes[-1] for frame in page.rooms["02"].children] == [
-        "course-bmm_explorer", "course-scoring_explorer", "course-mask_explorer"
-    ]  # fmt: skip
+    assert built == [EXHIBITS[0].widget, "bmm_explorer", "mask_explorer"]
 
 
-def test_one_chapter_needs_no_buttons(built):
-    assert gallery("02").chapter not in gallery("02").box.children
-    page = Gallery(EXHIBITS)
-    assert page.chapter in page.box.children
-    assert len(page.chapter.options) == len({exhibit.chapter for exhibit in EXHIBITS})
+def test_one_widget_is_shown_at_a_time(built):
+    page = gallery("02")
+    for exhibit in exhibits("02"):
+        page.widget.value = exhibit
+        (frame,) = page.room.children
+        assert frame._dom_classes[-1] == f"course-{exhibit.widget}"
+        assert frame.children[-1].value == "a widget"
+
+
+def test_there_are_buttons_where_there_is_a_choice(built):
+    assert gallery("softmax").menu.children == ()
+    assert [menu.description for menu in gallery("02").menu.children] == ["widget"]
+    page = gallery()
+    page.chapter.value = "03"
+    assert [menu.description for menu in page.menu.children] == ["chapter"]
+    page.chapter.value = "02"
+    assert [menu.description for menu in page.menu.children] == ["chapter", "widget"]
+    assert list(page.chapter.options) == list(dict.fromkeys(exhibit.chapter for exhibit in EXHIBITS))
+    assert len(page.chapter.tooltips) == len(page.chapter.options)
 
 
 def test_notes_are_shown_as_text():

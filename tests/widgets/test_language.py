@@ -245,12 +245,22 @@ def test_the_attention_text_names_the_strongest_weight() -> None:
     assert "It can attend to 5 of 7 tokens" in text
 
 
-def test_the_first_view_has_a_head_that_looks_at_another_token() -> None:
+def test_the_first_view_has_a_head_that_answers() -> None:
     explorer = text_attention_explorer()
-    maps = reading.read(*small_world.small_world(), small_world.QUESTIONS[0]).maps
+    model, tokens = small_world.small_world()
+    found = reading.read(model, tokens, small_world.QUESTIONS[0])
     layer, head = (explorer.controls[name].value for name in ("layer", "head"))
-    assert maps[layer - 1, head - 1, -1, 1:-1].max() == maps[:, :, -1, 1:-1].max()
-    assert text_attention.telling_head(maps[:, :, :2, :2]) == (len(maps), 1)
+    answer = found.ids.index(tokens.ids["Ana"])
+    assert int(found.lens[-1, -1].argmax()) == tokens.ids["Ana"]
+    assert found.maps[layer - 1, head - 1, -1, answer] == found.maps[:, :, -1, answer].max()
+
+
+def test_without_the_answer_in_the_text_the_first_view_has_a_head_that_looks_back() -> None:
+    model, tokens = small_world.small_world()
+    found = reading.read(model, tokens, "Mia wants a")
+    layer, head = text_attention.answering_head(found)
+    assert found.maps[layer - 1, head - 1, -1, 1:-1].max() == found.maps[:, :, -1, 1:-1].max()
+    assert text_attention.answering_head(reading.read(model, tokens, "Mia wants")) == (len(found.maps), 1)
 
 
 def test_the_mean_is_over_the_heads() -> None:

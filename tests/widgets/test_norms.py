@@ -47,7 +47,8 @@ def test_the_lines_are_the_stored_losses() -> None:
     update = norms.norm_picture(figure)
     update("pre", 6, 2e-3, 100)
     drawn = [line for line in figure.axes[1].lines if line.get_animated()]
-    chosen = [line for line in drawn if line.get_alpha() == 1.0]
+    widest = max(line.get_linewidth() for line in drawn)
+    chosen = [line for line in drawn if line.get_linewidth() == widest]
     curves = [run.losses for run in norms.runs_of("pre", 6, 2e-3, 100)]
     assert [tuple(line.get_ydata()) for line in chosen] == curves
     assert list(chosen[0].get_xdata()) == [norm_runs.EVERY * (i + 1) for i in range(len(curves[0]))]

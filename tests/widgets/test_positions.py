@@ -23,13 +23,24 @@ def test_the_picture_holds_the_table_and_its_dot_products(explorer) -> None:
     for base, d_model, position in ((10_000, 64, 20), (100, 4, 63), (10, 16, 0)):
         explorer.update(base=base, d_model=d_model, position=position)
         table = sinusoidal(positions.TOKENS, d_model, float(base))
-        left, right = explorer.figure.axes
+        left, middle, right = explorer.figure.axes
         assert torch.equal(torch.tensor(left.images[0].get_array()), table)
-        curve = right.lines[-1]
+        curve = next(line for line in middle.lines if len(line.get_xdata()) == positions.TOKENS)
         products = torch.tensor(curve.get_xdata()) * d_model / 2
         assert torch.allclose(products, table @ table[position], atol=1e-4)
         assert curve.get_xdata().argmax() == position
-        assert all(line.get_ydata()[0] == position for line in (left.lines[0], right.lines[-2]))
+        assert all(list(axes.lines[-1].get_ydata()) == [position] * 2 for axes in (left, middle, right))
+
+
+def test_rotary_scores_are_cosines_of_the_distance_and_largest_three_back() -> None:
+    for d_model, base, position in ((16, 100.0, 30), (64, 10_000.0, 5)):
+        scores = positions.rotary_scores(d_model, base, position)
+        frequencies = [base ** (-2 * i / d_model) for i in range(d_model // 2)]
+        for other in (0, 7, 63):
+            turns = [math.cos((position - other - positions.BACK) * frequency) for frequency in frequencies]
+            assert scores[other].item() == pytest.approx(sum(turns) / len(turns), abs=1e-5)
+        assert scores.argmax() == position - positions.BACK
+        assert scores.max().item() == pytest.approx(1.0, abs=1e-5)
 
 
 def test_the_curve_is_a_sum_of_cosines_of_the_distance() -> None:

@@ -26,9 +26,11 @@ from course_lib.cli.environment import ROOT
 from course_lib.viz.figures import heatmap
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.widgets import markup
-from course_lib.widgets.explorer import LABELS
+from course_lib.widgets.accessible_names import AccessibleNames
+from course_lib.widgets.layout import STYLE
 
 LIMIT = 4.5
+GRAPHICS = 3.0  # for lines, where 4.5 is for letters
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 SOURCES = sorted((ROOT / "course_lib").rglob("*.py"))
 WRITES_TEXT = {"text", "annotate", "title", "set_title", "set_xlabel", "set_ylabel", "suptitle", "supxlabel"}
@@ -237,11 +239,38 @@ def told_apart(one: Line2D, other: Line2D) -> bool:
     return to_rgb(one.get_color()) == to_rgb(other.get_color()) or looks[0] != looks[1]
 
 
+def faint_lines(figure: Figure) -> list[str]:
+    """The curves and marks of a figure that stand out from white by less than WCAG asks of graphics."""
+    lines = [
+        line for axes in figure.axes for line in axes.lines if line.get_visible() and line.get_linewidth()
+    ]
+    found = []
+    for line in lines:
+        alpha = 1.0 if line.get_alpha() is None else line.get_alpha()
+        seen = [alpha * channel + 1 - alpha for channel in to_rgb(line.get_color())]
+        if len(line.get_xdata()) and contrast(np.array(seen), "white") < GRAPHICS:
+            found.append(f"{line.get_label()} in {line.get_color()}")
+    return found
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+def test_lines_stand_out_from_white(make):
+    for widget in states(make):
+        assert faint_lines(widget.figure) == []
+
+
+def test_a_faint_line_is_found():
+    axes = Figure().subplots()
+    axes.plot([0, 1], [0, 1], color="black", alpha=0.3, label="pale")
+    axes.plot([0, 1], [1, 0], color="black", label="dark")
+    assert faint_lines(axes.figure) == ["pale in black"]
+
+
 @pytest.mark.parametrize("make", WIDGETS)
 def test_controls_have_labels_pictures_have_words_and_curves_differ_in_more_than_colour(make):
     widget = make()
     for control in below(widget.box):
-        if not isinstance(control, ipywidgets.Box | ipywidgets.HTML | ipywidgets.Image):
+        if not isinstance(control, ipywidgets.Box | ipywidgets.HTML | ipywidgets.Image | AccessibleNames):
             assert re.search(r"\w|√", control.description), control
             assert control.layout.display != "none" and control.layout.visibility != "hidden"
             assert getattr(control.style, "description_width", "") in ("initial", "", None)
@@ -270,6 +299,7 @@ def test_nothing_moves_by_itself_in_a_notebook(path: Path):
         assert not MOTION.search("\n".join([cell.source, *shown]))
 
 
-def test_letters_for_the_projector_change_only_in_size():
-    properties = re.findall(r"([\w-]+):", LABELS)
-    assert properties and all(re.search(r"size|width|height", name) for name in properties)
+def test_the_layout_changes_places_and_sizes_but_no_colours():
+    properties = re.findall(r"[{;]\s*([\w-]+):", STYLE)
+    assert len(properties) > 20
+    assert not [name for name in properties if "color" in name or "background" in name]

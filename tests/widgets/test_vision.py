@@ -183,6 +183,20 @@ def test_images_that_cannot_be_cut_get_the_reason(shape: tuple[int, ...], said: 
 # ---- the class token
 
 
+def test_a_picture_of_ones_own_is_cut_to_a_square_in_its_middle(tmp_path) -> None:
+    wide = np.zeros((40, 100, 3), np.uint8)
+    wide[:, 30:70] = (200, 100, 50)  # the middle; black on both sides
+    Image.fromarray(wide).save(tmp_path / "wide.png")
+    widget = patch_explorer(tmp_path / "wide.png")
+    assert widget.controls["image"].value == "your picture"
+    shown = patches.pictures_of(str(tmp_path / "wide.png"))["your picture"]
+    assert shown.shape == (3, patches.SIDE, patches.SIDE)
+    assert shown.flatten(1).T.unique(dim=0).tolist() == [[200, 100, 50]]
+    (tmp_path / "text.png").write_text("no picture")
+    with pytest.raises(ValueError, match=r"text\.png is not a picture"):
+        patch_explorer(tmp_path / "text.png")
+
+
 def test_the_weights_are_those_of_the_model() -> None:
     model, test = digits.digits_model(), load_images("digits").test
     maps = attention_maps(model, to_floats(test.pixels[6:7]))

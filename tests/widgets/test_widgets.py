@@ -219,6 +219,18 @@ def test_softmax_numbers() -> None:
     assert f"largest weight {weights.max():.2f}, " in unscaled
 
 
+def test_softmax_shows_the_scores_before_and_after_scaling_and_the_weights_from_0_to_1() -> None:
+    figure = Figure(layout="none")
+    softmax.softmax_picture(figure)(temperature=2.0, d=64, query=3, scaled=True)
+    scores, weights, _ = figure.axes
+    products = softmax.dot_products(64, 3)
+    heights = torch.tensor([bar.get_height() for bar in scores.patches])
+    assert torch.allclose(heights, torch.cat([products / 16, products]))
+    drawn = torch.tensor([bar.get_height() for bar in weights.patches])
+    assert torch.allclose(drawn, (products / 16).softmax(dim=-1))
+    assert weights.get_yticks()[0] == 0 and weights.get_yticks()[-1] == 1
+
+
 @pytest.mark.parametrize(
     ("largest", "gradient", "said"),
     [

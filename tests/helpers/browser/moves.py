@@ -13,12 +13,14 @@ KINDS = {  # of controls, in the order in which they are moved: what is typed ma
     "slider": f".widget-slider:has({HANDLE})",
     "box": 'input[type="checkbox"]',
     "list": "select",
+    "buttons": ".widget-toggle-buttons",
     "text": 'input[type="text"]',
 }
 
 
 LABEL = """control => {
-  const row = control.closest(".widget-inline-hbox, .widget-checkbox, .widget-dropdown, .widget-text");
+  const row = control.closest(".widget-inline-hbox, .widget-checkbox, .widget-dropdown, .widget-text, " +
+    ".widget-toggle-buttons");
   const words = row ? [...row.querySelectorAll("label")].map(e => e.textContent) : [];
   return words.join("").replaceAll("\\u200b", "").trim();
 }"""
@@ -180,6 +182,25 @@ def list_by_mouse(frame: Frame, control: Locator) -> Seen:
     return seen
 
 
+def buttons_by_keys(frame: Frame, control: Locator) -> Seen:
+    return press_each(frame, control, lambda button: button.press("Space"))
+
+
+def buttons_by_mouse(frame: Frame, control: Locator) -> Seen:
+    return press_each(frame, control, lambda button: button.click())
+
+
+def press_each(frame: Frame, control: Locator, press: Callable[[Locator], object]) -> Seen:
+    """Press the buttons that are not pressed until something changes, then the one that was."""
+    seen, before = Seen(), control.locator("button.mod-active")
+    start = before.evaluate("button => [...button.parentElement.children].indexOf(button)")
+    buttons = control.locator("button")
+    for i in (*range(start), *range(start + 1, buttons.count()), start):
+        if i == start or not seen.everything:
+            frame.after(lambda i=i: press(buttons.nth(i)), seen, wait=PATIENCE)
+    return seen
+
+
 def text_by_keys(frame: Frame, control: Locator) -> Seen:
     """Two words more at the end, then without them again."""
     control.focus()
@@ -205,8 +226,20 @@ def type_and_restore(frame: Frame, control: Locator) -> Seen:
     return seen
 
 
-BY_KEYS = {"slider": slider_by_keys, "box": box_by_keys, "list": list_by_keys, "text": text_by_keys}
-BY_MOUSE = {"slider": slider_by_mouse, "box": box_by_mouse, "list": list_by_mouse, "text": text_by_mouse}
+BY_KEYS = {
+    "slider": slider_by_keys,
+    "box": box_by_keys,
+    "list": list_by_keys,
+    "buttons": buttons_by_keys,
+    "text": text_by_keys,
+}
+BY_MOUSE = {
+    "slider": slider_by_mouse,
+    "box": box_by_mouse,
+    "list": list_by_mouse,
+    "buttons": buttons_by_mouse,
+    "text": text_by_mouse,
+}
 
 
 def every_move(frame: Frame) -> Iterator[tuple[str, Seen]]:

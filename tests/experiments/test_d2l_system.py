@@ -1,12 +1,10 @@
-"""The stored runs of the d2l system, and the widget that shows what its plotted loss is a mean of."""
+"""The stored runs of the d2l system."""
 
 from statistics import fmean
 
 import pytest
 
 from course_lib.experiments import d2l_system as d2l_runs
-from course_lib.widgets import plotted_loss_explorer
-from course_lib.widgets.plotted_loss import batch_means
 
 
 def mean(numbers):
@@ -34,20 +32,3 @@ def test_the_maps_are_weights():
         rows = [row for block in getattr(maps, name) for head in block for row in head]
         assert len(rows) == 2 * 4 * len(queries)
         assert all(len(row) == len(keys) and sum(row) == pytest.approx(1, abs=0.01) for row in rows)
-
-
-def test_batch_means():
-    assert batch_means([1.0, 2.0, 6.0], 2) == [(2, 1.5), (1, 6.0)]
-    assert batch_means([1.0, 2.0, 6.0], 3) == [(3, 3.0)]
-
-
-def test_the_widget_shows_what_was_plotted():
-    explorer = plotted_loss_explorer()
-    for run in d2l_runs.runs_of("lecture"):
-        explorer.controls["seed"].value = run.seed
-        means = batch_means(run.losses["future"], 128)
-        assert [size for size, _ in means] == [128, 1]
-        assert mean([loss for _, loss in means]) == pytest.approx(run.plotted[-1], abs=2e-3)
-        assert f"{mean([loss for _, loss in means]):.2f}; the mean over sentences" in explorer.text.value
-    explorer.controls["batch"].value = 129
-    assert "One batch of all 129 sentences" in explorer.text.value and "the same" in explorer.text.value

@@ -1,0 +1,55 @@
+"""Where the parts of a widget lie, and the names they get in the browser."""
+
+import sys
+from types import ModuleType
+
+import ipywidgets
+import pytest
+
+from course_lib.widgets import accessible_names, softmax_explorer
+from course_lib.widgets.accessible_names import AccessibleNames
+from course_lib.widgets.layout import FEW, TALL, arrange
+
+
+def parts(shape: float = 0.4, controls: int = 2, projected: bool = False) -> ipywidgets.Box:
+    sliders = [ipywidgets.IntSlider(description=str(i)) for i in range(controls)]
+    return arrange(sliders, [ipywidgets.Image()], ipywidgets.HTML("words"), shape, projected)
+
+
+def classes(widget: ipywidgets.Widget) -> set[str]:
+    return {name for name in widget._dom_classes if name.startswith("course-")}
+
+
+def test_controls_picture_and_words_are_found_by_their_classes() -> None:
+    box = parts()
+    style, frame, names = box.children
+    assert classes(box) == {"course-explorer"} and classes(frame) == {"course-frame"}
+    assert [classes(part) for part in frame.children] == [
+        {"course-controls"}, {"course-picture"}, {"course-words"}
+    ]  # fmt: skip
+    assert classes(style) == {"course-style"} and classes(names) == {"course-names"}
+
+
+def test_beside_a_tall_picture_the_words_are_under_the_controls_if_there_is_room() -> None:
+    assert "course-tall" in classes(parts(TALL + 0.01, FEW).children[1])
+    assert "course-tall" not in classes(parts(TALL - 0.01, FEW).children[1])
+    assert "course-tall" not in classes(parts(TALL + 0.01, FEW + 1).children[1])
+
+
+def test_a_projected_widget_says_so() -> None:
+    assert "course-projected" in classes(parts(projected=True))
+    assert "course-projected" not in classes(parts())
+
+
+def test_on_colab_a_widget_is_made_of_ipywidgets_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert any(isinstance(part, AccessibleNames) for part in softmax_explorer().box.children)
+    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+    assert accessible_names.accessible_names() == []
+    assert not any(isinstance(part, AccessibleNames) for part in softmax_explorer().box.children)
+
+
+def test_the_script_names_what_ipywidgets_leaves_without_a_name() -> None:
+    script = accessible_names.SCRIPT.read_text(encoding="utf-8")
+    for name in ("aria-label", "aria-valuetext", "alt", "data-lm-suppress-shortcuts"):
+        assert f'"{name}"' in script
+    assert "http" not in script and AccessibleNames._esm.endswith("export default { render };\n")
