@@ -130,7 +130,7 @@ def test_auto_measures_the_decoding_of_so_many_sentences(small, monkeypatch):
     for rows, chosen, steps in ((1, "fp32", 8), (1, "fp32", 0), (5, "bf16", 8), (7, "bf16", 0)):
         taken.clear()
         made.clear()
-        translate(model, tokenizer, ["one."] * rows)
+        translate(model, tokenizer, ["one."] * rows, precision="auto")
         assert (made[-1], len(taken)) == (chosen, steps)
 
 
