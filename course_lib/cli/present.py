@@ -22,6 +22,7 @@ FOLDER = Path(__file__).with_name("voila")
 HOST = "127.0.0.1"
 EXTENSIONS = (  # the ones that draw widgets; other JupyterLab extensions fail on a Voilà page
     "@jupyter-widgets/jupyterlab-manager",
+    "anywidget",
     "@voila-dashboards/widgets-manager7",
     "@voila-dashboards/widgets-manager8",
 )

@@ -8,6 +8,7 @@
 import {colorAt, colorsOf, inkOn, isDark, onThemeChange, parse} from "./colors.js";
 import {addStyle} from "./attention_map_style.js";
 
+const SHEET = 6; // pixels from one matrix of a stack to the next
 const NOTHING = {row: null, column: null};
 const DEFAULTS = {
   rows: [], // labels
@@ -26,6 +27,7 @@ const DEFAULTS = {
   digits: 2,
   rowLabels: true, // false: the labels are not drawn, as beside a map that has the same
   columnLabels: true,
+  sheets: 1, // matrices in the stack of which this is the one on top
   selected: NOTHING,
   maxCell: 44, // pixels: largest width of a cell
   maxHeight: 400, // pixels of all rows together
@@ -37,7 +39,7 @@ const DEFAULTS = {
  * onSelect({row, column}): after a click or an arrow key; a row label gives {row, column: null}.
  * onHover({row, column, weight}), or onHover(null) when the pointer leaves.
  * onPress({row, column}): a cell was clicked, or Enter or the space bar pressed on it.
- * Returns {update(data), select({row, column}), destroy()}; data: see DEFAULTS, all of it optional.
+ * Returns {update(data), select({row, column}), labelWidth(), destroy()}; data: see DEFAULTS, all of it optional.
  */
 export function attentionMap(element, {onSelect, onHover, onPress} = {}) {
   addStyle(element);
@@ -84,6 +86,8 @@ export function attentionMap(element, {onSelect, onHover, onPress} = {}) {
       redraw();
     },
     select,
+    /** Pixels that the row labels take, beside the cells. */
+    labelWidth: () => besideCells(parts, data),
     destroy() {
       resized.disconnect();
       stopTheme();
@@ -142,6 +146,19 @@ function name(parts, data) {
   parts.rows.style.gridTemplateRows = `repeat(${data.rows.length}, minmax(0, 1fr))`;
   parts.columns.style.gridTemplateColumns = `repeat(${data.columns.length}, minmax(0, 1fr))`;
   parts.cells.setAttribute("aria-label", inWords(data));
+  drawSheets(parts, data.sheets);
+}
+
+/** The other matrices of a stack, as shadows behind this one. */
+function drawSheets(parts, count) {
+  const shadows = [];
+  for (let i = 1; i < count; i += 1) {
+    const offset = `${SHEET * i}px ${-SHEET * i}px 0`;
+    shadows.push(`${offset} 0 var(--map-sheet)`, `${offset} 1px var(--map-sheet-edge)`);
+  }
+  parts.cells.style.boxShadow = shadows.join(", ");
+  const room = SHEET * (count - 1);
+  parts.cells.style.margin = room ? `${room}px ${room}px 0 0` : "";
 }
 
 /** One span per text; spans that are there already are used again. */
@@ -206,8 +223,7 @@ function written(value, digits) {
 /** Size the cells to the room there is; write labels upright and leave some out where they would touch. */
 function layOut(element, parts, data, selected) {
   const [height, width] = [data.rows.length, data.columns.length];
-  const beside = data.rowLabels ? parts.rows.offsetWidth + parts["row-name"].offsetWidth : 0;
-  const room = element.clientWidth - beside - 2;
+  const room = element.clientWidth - besideCells(parts, data) - SHEET * (data.sheets - 1) - 2;
   if (!height || !width || room <= 0) return;
   const cellWidth = Math.min(data.maxCell, room / width);
   const cellHeight = Math.min(cellWidth, data.maxHeight / height);
@@ -222,6 +238,10 @@ function layOut(element, parts, data, selected) {
   parts.numbers.hidden = longest(texts) + 4 > cellWidth || cellHeight < 15;
   Object.assign(parts, {cellWidth, cellHeight});
   thin(parts, data, selected);
+}
+
+function besideCells(parts, data) {
+  return data.rowLabels ? parts.rows.offsetWidth + parts["row-name"].offsetWidth : 0;
 }
 
 /** Show as many labels as there is room for, and the selected one. */
@@ -331,7 +351,8 @@ function showTip(parts, data, row, column) {
 // ---- words
 
 function placeInWords(data, row, column) {
-  return `${data.rowName} ${data.rows[row]}, ${data.columnName} ${data.columns[column]}`;
+  const names = [`${data.rowName} ${data.rows[row]}`, `${data.columnName} ${data.columns[column]}`];
+  return names.map((name) => name.trim()).filter(Boolean).join(", ");
 }
 
 function valueInWords(data, i) {
