@@ -26,6 +26,7 @@ class Heatmap:
     low, high: values at the ends of the colors. diverging: colors with a neutral middle.
     masked: True where a cell is gray and shows `masked_text` in place of its number.
     numbers: whether the cells show their numbers, with this many digits after the point.
+    texts: what the cells show in place of their numbers.
     marked: what is framed in place of what the user selects. sheets: so many matrices lie in the stack
     of which this is the one on top.
     Raises ValueError where the labels or the mask do not fit the weights.
@@ -45,6 +46,7 @@ class Heatmap:
     masked_text: str = ""
     numbers: bool = False
     digits: int = 2
+    texts: Sequence[Sequence[str]] | None = None
     marked: Place | None = None
     sheets: int = 1
 
@@ -77,6 +79,7 @@ class Heatmap:
             "diverging": self.diverging,
             "numbers": self.numbers,
             "digits": self.digits,
+            "texts": None if self.texts is None else [text for row in self.texts for text in row],
             "marked": None if self.marked is None else {"row": self.marked.row, "column": self.marked.column},
             "sheets": self.sheets,
         }
@@ -85,6 +88,8 @@ class Heatmap:
         """What a cell shows where it has room for a number."""
         if self.masked is not None and self.masked[row, column] and self.masked_text:
             return self.masked_text
+        if self.texts is not None:
+            return self.texts[row][column]
         value = float(self.weights[row, column])
         if np.isnan(value):
             return ""

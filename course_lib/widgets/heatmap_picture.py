@@ -150,7 +150,8 @@ def draw_numbers(axes: Axes, heatmap: Heatmap, width: float | int) -> None:
     """Write each cell's number, black or white by what is behind it, if the longest one fits."""
     rows, columns = heatmap.weights.shape
     texts = {place: heatmap.text(*place) for place in np.ndindex(rows, columns)}
-    if max(map(len, texts.values())) * LETTER * font_size() / 72 > width:
+    longest = max(len(line) for text in texts.values() for line in text.split("\n"))
+    if longest * LETTER * font_size() / 72 > width:
         return
     dark = cell_colors(heatmap)[..., :3] ** 2.2 @ (0.21, 0.72, 0.07) < 0.18
     look = {"ha": "center", "va": "center", "fontsize": font_size(), "parse_math": False}

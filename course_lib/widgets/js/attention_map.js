@@ -25,6 +25,7 @@ const DEFAULTS = {
   diverging: false, // colors with a neutral middle, for values below and above it
   numbers: false, // each cell shows its number, where there is room
   digits: 2,
+  texts: null, // what the cells show in place of their numbers, row by row
   rowLabels: true, // false: the labels are not drawn, as beside a map that has the same
   columnLabels: true,
   sheets: 1, // matrices in the stack of which this is the one on top
@@ -210,6 +211,7 @@ function writeNumbers(box, data, inks) {
 
 function cellText(data, i) {
   if (data.masked?.[i] && data.maskedText) return data.maskedText;
+  if (data.texts) return data.texts[i];
   return Number.isNaN(data.weights[i]) ? "" : written(data.weights[i], data.digits);
 }
 
@@ -234,7 +236,7 @@ function layOut(element, parts, data, selected) {
   context.font = getComputedStyle(parts.root).font;
   const longest = (texts) => Math.max(0, ...texts.map((text) => context.measureText(text).width));
   parts.columns.classList.toggle("upright", longest(data.columns) + 6 > cellWidth);
-  const texts = data.numbers ? Array.from(data.weights, (_, i) => cellText(data, i)) : [];
+  const texts = data.numbers ? Array.from(data.weights, (_, i) => cellText(data, i).split("\n")).flat() : [];
   parts.numbers.hidden = longest(texts) + 4 > cellWidth || cellHeight < 15;
   Object.assign(parts, {cellWidth, cellHeight});
   thin(parts, data, selected);
@@ -357,6 +359,7 @@ function placeInWords(data, row, column) {
 
 function valueInWords(data, i) {
   const value = `${data.valueName} ${written(data.weights[i], Math.max(3, data.digits))}`;
+  if (data.texts) return data.texts[i].replace("\n", " ");
   return data.masked?.[i] ? `masked${data.maskedText ? ` (${data.maskedText})` : ""}` : value;
 }
 

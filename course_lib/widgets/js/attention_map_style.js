@@ -25,7 +25,7 @@ const STYLE = `
 .attention-map.dark .attention-map-cells:focus-visible { outline-color: #8cc4ff; }
 .attention-map-cells canvas { width: 100%; height: 100%; display: block; image-rendering: pixelated; }
 .attention-map-numbers { position: absolute; inset: 0; display: grid; pointer-events: none; }
-.attention-map-numbers span { place-self: center; white-space: pre; }
+.attention-map-numbers span { place-self: center; white-space: pre; text-align: center; }
 .attention-map-frame, .attention-map-cell { position: absolute; box-sizing: border-box;
   pointer-events: none; outline: 2px solid #c44601; }
 .attention-map-cell { outline-width: 3px; }
