@@ -26,11 +26,12 @@ from course_lib.cli.environment import ROOT
 from course_lib.viz.figures import heatmap
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.widgets import markup
+from course_lib.widgets.attention_map import AttentionMap
 from course_lib.widgets.explorer import LABELS
 
 LIMIT = 4.5
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-SOURCES = sorted((ROOT / "course_lib").rglob("*.py"))
+SOURCES = sorted(path for kind in ("*.py", "*.js") for path in (ROOT / "course_lib").rglob(kind))
 WRITES_TEXT = {"text", "annotate", "title", "set_title", "set_xlabel", "set_ylabel", "suptitle", "supxlabel"}
 PAGES = {"light": "#ffffff", "JupyterLab, dark": "#111111", "Colab, dark": "#383838"}
 
@@ -241,7 +242,9 @@ def told_apart(one: Line2D, other: Line2D) -> bool:
 def test_controls_have_labels_pictures_have_words_and_curves_differ_in_more_than_colour(make):
     widget = make()
     for control in below(widget.box):
-        if not isinstance(control, ipywidgets.Box | ipywidgets.HTML | ipywidgets.Image):
+        if isinstance(control, AttentionMap):
+            assert all(one.title for one in control.heatmaps), "its only name for a screen reader"
+        elif not isinstance(control, ipywidgets.Box | ipywidgets.HTML | ipywidgets.Image):
             assert re.search(r"\w|√", control.description), control
             assert control.layout.display != "none" and control.layout.visibility != "hidden"
             assert getattr(control.style, "description_width", "") in ("initial", "", None)
