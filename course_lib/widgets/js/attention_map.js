@@ -230,11 +230,13 @@ function layOut(element, parts, data, selected) {
   const cellWidth = Math.min(data.maxCell, room / width);
   const cellHeight = Math.min(cellWidth, data.maxHeight / height);
   const side = `${cellWidth * width}px`;
-  for (const kind of ["cells", "columns", "title", "column-name"]) parts[kind].style.width = side;
+  for (const kind of ["cells", "columns", "column-name"]) parts[kind].style.width = side;
   parts.cells.style.height = parts.rows.style.height = `${cellHeight * height}px`;
   const context = parts.canvas.getContext("2d");
   context.font = getComputedStyle(parts.root).font;
   const longest = (texts) => Math.max(0, ...texts.map((text) => context.measureText(text).width));
+  const wide = longest([data.title]) * 1.1 > cellWidth * width; // it is bold
+  parts.root.classList.toggle("narrow", wide);
   parts.columns.classList.toggle("upright", longest(data.columns) + 6 > cellWidth);
   const texts = data.numbers ? Array.from(data.weights, (_, i) => cellText(data, i).split("\n")).flat() : [];
   parts.numbers.hidden = longest(texts) + 4 > cellWidth || cellHeight < 15;
