@@ -111,7 +111,7 @@ def test_a_click_in_any_of_the_images_chooses_the_pixel():
     explorer = pixel_attention_explorer()
     for picture, (row, column) in enumerate([(0, 0), (3, 11), (2, 5), (1, 7)]):
         explorer.maps.select(row, column, picture)
-        assert text_of(explorer).startswith(f"Row {row + 1}, column {column + 1}, ")
+        assert explorer.line.startswith(f"Row {row + 1}, column {column + 1}, ")
         assert all(explorer.maps.framed(i)[1:] == (row, column) for i in range(4))
 
 
