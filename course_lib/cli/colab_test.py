@@ -40,6 +40,7 @@ UNIT_TESTS = (
     "tests/colab/check_set_up_cell.py",
     "tests/browser/check_old_widgets.py",
     "tests/viz/test_figures.py",
+    "tests/widgets/test_attention_map.py",
     "tests/widgets/test_widgets.py",
 )
 

@@ -4,13 +4,15 @@ import base64
 import html
 import io
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from types import MappingProxyType
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import seaborn
+from anywidget._util import get_repr_metadata  # there is no public way to ask for it
 from IPython.display import display
 from ipywidgets import DOMWidget
 from jaxtyping import Float
@@ -65,10 +67,16 @@ def show_widget(box: DOMWidget, text: str, picture: bytes | None = None) -> None
     text = _one_line(text, "show_widget(box, text) needs a text: say what the widget lets one change and see")
     view = {"version_major": 2, "version_minor": 0, "model_id": box.model_id}
     bundle = {WIDGET_VIEW: view, "text/plain": f"Widget: {text}"}
-    display(bundle, raw=True) if picture is None else _display(bundle, picture)
+    metadata = get_repr_metadata()  # where Colab finds anywidget; empty elsewhere
+    if picture is None:
+        display(bundle, raw=True, metadata=metadata)
+    else:
+        _display(bundle, picture, metadata)
 
 
-def _display(bundle: dict[str, Any], picture: bytes) -> None:
+def _display(
+    bundle: dict[str, Any], picture: bytes, metadata: Mapping[str, Any] = MappingProxyType({})
+) -> None:
     """Display a bundle with a picture, then its text/plain as alt text, for screen readers alone.
 
     The picture is `image/png`, since an HTML image with a data URI does not survive a page that sanitizes its
@@ -82,7 +90,7 @@ def _display(bundle: dict[str, Any], picture: bytes) -> None:
     """
     small, width = _fewer_colours(picture)
     data = base64.b64encode(small).decode("ascii")
-    display({**bundle, "image/png": data}, raw=True, metadata={"image/png": {"width": width}})
+    display({**bundle, "image/png": data}, raw=True, metadata={**metadata, "image/png": {"width": width}})
     alt = html.escape(bundle["text/plain"])
     element = f'<abbr role="img" style="text-decoration: none" title="{alt}">&hairsp;</abbr>'
     display({"text/html": element}, raw=True)

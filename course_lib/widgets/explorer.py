@@ -71,19 +71,26 @@ class Explorer:
 
     def redraw(self, change: Any = None) -> None:
         """Draw the picture and the text for the present values of the controls."""
-        values = {name: control.value for name, control in self.controls.items()}
+        values = self._values()
         if change is not None and values == self.shown:
             return  # a control that moved another one had the same drawn already
         with style_context(self.projected):
             seen = self._see(values)
             self.line, below = seen if isinstance(seen, tuple) else (seen, Markup())
-            self.image.value = self.canvas.png()
+            self._draw()
         self.text.value = f'<div role="status" style="line-height: 1.4">{html.escape(self.line)}</div>{below}'
         self.shown = values
+
+    def _values(self) -> dict[str, Any]:
+        """What the picture is drawn for, by the names under which it is passed."""
+        return {name: control.value for name, control in self.controls.items()}
 
     def _pictures(self) -> list[ipywidgets.Widget]:
         """The widgets between the controls and the text."""
         return [self.image]
+
+    def _draw(self) -> None:
+        self.image.value = self.canvas.png()
 
     def _see(self, values: dict[str, Any]) -> str | tuple[str, Markup]:
         try:

@@ -2,19 +2,19 @@
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import ipywidgets
 import torch
 from jaxtyping import Float
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from course_lib.experiments.symmetry_denoiser import HEIGHT, WIDTH, mirrors, trained_mirrors
 from course_lib.layers.hooks import record_attention
-from course_lib.viz.style import PALETTE
-from course_lib.widgets.explorer import Explorer, slider
+from course_lib.widgets.attention_map import AttentionMap
+from course_lib.widgets.explorer import slider
+from course_lib.widgets.heatmap import Heatmap, Place
+from course_lib.widgets.map_explorer import MapExplorer
 
 PICTURES = 6
 HEADS = ("both heads", "head 1", "head 2")
@@ -22,20 +22,30 @@ HEADS = ("both heads", "head 1", "head 2")
 Pictures = Float[Tensor, "pictures height width"]
 
 
-def pixel_attention_explorer() -> Explorer:
-    """Attention weights of one pixel of a noisy symmetric image on all pixels."""
-    return Explorer(
-        {
-            "row": slider(ipywidgets.IntSlider, "row", value=2, min=1, max=HEIGHT),
-            "column": slider(ipywidgets.IntSlider, "column", value=2, min=1, max=WIDTH),
-            "picture": slider(ipywidgets.IntSlider, "image", value=1, min=1, max=PICTURES),
-            "heads": slider(ipywidgets.SelectionSlider, "weights of", options=HEADS, value=HEADS[0]),
-        },
+def pixel_attention_explorer() -> MapExplorer:
+    """Attention weights of one pixel of a noisy symmetric image on all pixels; a click chooses the pixel."""
+    controls = {
+        "row": slider(ipywidgets.IntSlider, "row", value=2, min=1, max=HEIGHT),
+        "column": slider(ipywidgets.IntSlider, "column", value=2, min=1, max=WIDTH),
+        "picture": slider(ipywidgets.IntSlider, "image", value=1, min=1, max=PICTURES),
+        "heads": slider(ipywidgets.SelectionSlider, "weights of", options=HEADS, value=HEADS[0]),
+    }
+
+    def choose(place: Place) -> None:
+        for name, index in (("row", place.row), ("column", place.column)):
+            if index is not None:
+                controls[name].value = index + 1
+
+    return MapExplorer(
+        controls,
         pixels_picture,
         "sliders for the row and column of a pixel, the image and the head, above a symmetric "
         "image, the image with noise, the image denoised by the network, and the attention weights of "
-        "the pixel. It responds while the notebook is running.",
+        "the pixel; a click chooses another one. It responds while the notebook is running.",
         size=(7.0, 3.6),
+        widths=(1, 1),
+        shared=True,
+        on_select=choose,
     )
 
 
@@ -52,42 +62,40 @@ def seen() -> tuple[Pictures, Pictures, Pictures, Float[Tensor, "pictures heads 
     return clean[:, 0], noisy[:, 0], cleaned[:, 0], weights
 
 
-def pixels_picture(figure: Figure) -> Callable[..., str]:
-    """Four images in two rows: clean and noisy, denoised and the weights."""
-    panels = figure.subplots(2, 2).flatten()
-    figure.subplots_adjust(left=0.02, right=0.98, bottom=0.03, top=0.91, hspace=0.3, wspace=0.06)
-    titles = ("original", "with noise", "denoised by the network", "weights of the framed pixel")
-    for panel, title in zip(panels, titles, strict=True):
-        panel.set(xticks=(), yticks=(), title=title)
-        panel.grid(visible=False)
-    grey = {"cmap": "gray", "vmin": -3, "vmax": 3}
-    looks = (grey, grey, grey, {"cmap": "Blues", "vmin": 0, "vmax": 1})
-    images = [
-        panel.imshow([[0.0] * WIDTH] * HEIGHT, animated=True, aspect="auto", **look)
-        for panel, look in zip(panels, looks, strict=True)
-    ]
-    frames = [(_frame(panel, PALETTE[1], "-"), _frame(panel, PALETTE[2], ":")) for panel in panels]
+def pixels_picture(maps: AttentionMap) -> Callable[..., str]:
+    """Four images in two rows: clean and noisy, denoised and the weights; the chosen pixel is framed."""
 
-    def update(row: int, column: int, picture: int, heads: str) -> str:
+    def update(row: int, column: int, picture: int, heads: str, selected: Place) -> str:
         clean, noisy, cleaned, weights = (part[picture - 1] for part in seen())
         chosen = weights.mean(0) if heads == HEADS[0] else weights[HEADS.index(heads) - 1]
         weight = chosen[(row - 1) * WIDTH + column - 1].view(HEIGHT, WIDTH)
-        for image, shown in zip(images, (clean, noisy, cleaned, weight), strict=True):
-            image.set_data(shown.numpy())
-        for own, mirrored in frames:
-            own.set_xy((column - 1.5, row - 1.5))
-            mirrored.set_xy((WIDTH - column - 0.5, row - 1.5))
+        values = {"value_name": "value", "low": -3, "high": 3, "diverging": True}
+        panels = (
+            ("original", clean, values),
+            ("with noise", noisy, values),
+            ("denoised by the network", cleaned, values),
+            ("weights of the framed pixel", weight, {}),
+        )
+        maps.show_maps(
+            [image(title, pixels, Place(0, row - 1, column - 1), look) for title, pixels, look in panels]
+        )
         return _in_words(row, column, heads, weight, *(part[row - 1] for part in (clean, noisy, cleaned)))
 
     return update
 
 
-def _frame(panel: Axes, colour: str, style: str) -> Rectangle:
-    frame = Rectangle(
-        (0, 0), 1, 1, fill=False, edgecolor=colour, linestyle=style, linewidth=3, animated=True, zorder=3
+def image(title: str, pixels: Float[Tensor, "height width"], marked: Place, look: dict[str, Any]) -> Heatmap:
+    """An image, or weights on its pixels, with numbered rows and columns."""
+    return Heatmap(
+        weights=pixels,
+        rows=[str(row + 1) for row in range(HEIGHT)],
+        columns=[str(column + 1) for column in range(WIDTH)],
+        title=title,
+        row_name="row",
+        column_name="column",
+        marked=marked,
+        **look,
     )
-    panel.add_patch(frame)
-    return frame
 
 
 def _in_words(

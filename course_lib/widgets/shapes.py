@@ -6,22 +6,18 @@ from dataclasses import dataclass
 import ipywidgets
 import torch
 from jaxtyping import Float
-from matplotlib import rcParams
-from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_lib.viz.style import PALETTE
-from course_lib.widgets.explorer import Explorer, slider
-from course_lib.widgets.matrix_stack import BACK, Stack, plain
+from course_lib.widgets.attention_map import AttentionMap
+from course_lib.widgets.explorer import slider
+from course_lib.widgets.heatmap import Heatmap, Place
+from course_lib.widgets.map_explorer import MapExplorer
 
 MOST = {"n": 4, "a": 5, "b": 5, "c": 5}
 LEAST = 2  # a slider needs two values, and an index runs from 0 to size - 1
 INDEX = {"element": "n", "row": "a", "column": "c"}
-GAP = 2.1  # between two stacks, in cells: room for the sign and the row label
-MARGIN = 1.1  # on the left, for the row label
-WIDTH = 23.3  # of the picture, in cells: fits the largest stacks
-SIZE = (7.0, 2.75)
-COLOURS = PALETTE[0], PALETTE[1], PALETTE[2]  # marked row, marked column, resulting entry
+LARGEST = 20.0  # number that gets the strongest color
+SIZE = (7.0, 2.9)
 
 
 @dataclass(frozen=True)
@@ -45,21 +41,30 @@ PRODUCTS = {
 }
 
 
-def bmm_explorer() -> Explorer:
-    """Batched matrix product (n, a, b)·(n, b, c) → (n, a, c), with one entry spelled out."""
+def bmm_explorer() -> MapExplorer:
+    """Batched matrix product (n, a, b)·(n, b, c) → (n, a, c); a click on an entry spells it out."""
     controls = {"product": slider(ipywidgets.Dropdown, "product", options=list(PRODUCTS), value="Q·Kᵀ")}
     for name, value in {"n": 2, "a": 3, "b": 4, "c": 5}.items():
         controls[name] = slider(ipywidgets.IntSlider, name, value=value, min=LEAST, max=MOST[name])
     for name, size in INDEX.items():
         controls[name] = slider(ipywidgets.IntSlider, name, value=1, max=controls[size].value - 1)
     connect(controls)
-    return Explorer(
+
+    def choose(place: Place) -> None:
+        """Go to the row and column that are selected in one of the matrices, where they choose an entry."""
+        if place.row is not None and place.map != 1:
+            controls["row"].value = place.row
+        if place.column is not None and place.map != 0:
+            controls["column"].value = place.column
+
+    return MapExplorer(
         controls,
         bmm_picture,
         "sliders for the four sizes of a batched matrix product and for an entry of its result, "
         "and a menu of products, above the stacks of matrices with the row and the column "
-        "that produce this entry. It responds while the notebook is running.",
+        "that produce this entry; a click chooses another one. It responds while the notebook is running.",
         size=SIZE,
+        on_select=choose,
     )
 
 
@@ -98,38 +103,44 @@ def factors(
     return torch.diff(cuts, prepend=begin, append=begin + 10) / 10, values[:n, :b, :c]
 
 
-def bmm_picture(figure: Figure) -> Callable[..., str]:
+def bmm_picture(maps: AttentionMap) -> Callable[..., str]:
     """Three stacks of matrices side by side, with a row, a column and the resulting entry marked."""
-    axes = figure.add_axes((0, 0, 1, 1))
-    height = WIDTH * SIZE[1] / SIZE[0]
-    axes.set(xlim=(0, WIDTH), ylim=(0.42 * height, -0.58 * height))
-    axes.set_axis_off()
-    most = max(MOST.values()) ** 2
-    stacks = [Stack(axes, colour, most) for colour in COLOURS]
-    look = {"animated": True, "ha": "center", "va": "center", "size": 1.6 * rcParams["font.size"]}
-    signs = [axes.text(0, 0, sign, **look) for sign in "·→"]
 
-    def update(product: str, n: int, a: int, b: int, c: int, element: int, row: int, column: int) -> str:
+    def update(
+        product: str, n: int, a: int, b: int, c: int, element: int, row: int, column: int, selected: Place
+    ) -> str:
         left, right = factors(product, n, a, b, c)
+        marks = Place(row=row), Place(column=column), Place(row=row, column=column)
         matrices = left, right, torch.bmm(left, right)
-        marks = (row, None), (None, column), (row, column)
-        x = starts(n, b, c)
-        for i, stack in enumerate(stacks):
-            stack.draw(matrices[i], element, marks[i], x[i])
-            stack.label(PRODUCTS[product].names[i], tuple(matrices[i].shape), PRODUCTS[product].sides[i])
-        for sign, right_of_it in zip(signs, x[1:], strict=True):
-            sign.set_x(right_of_it - 0.7 * GAP)
+        parts = zip(PRODUCTS[product].names, PRODUCTS[product].sides, matrices, marks, strict=True)
+        maps.show_maps([stack(*part, element) for part in parts], widths=[b + 1, c + 1, c + 1])
         return said(product, left, right, (element, row, column))
 
     return update
 
 
-def starts(n: int, b: int, c: int) -> tuple[float, float, float]:
-    """Left edges of the three front sheets, such that the whole drawing is centered."""
-    back = BACK * (n - 1)
-    left = (WIDTH + 0.9 * MARGIN - b - 2 * c - 3 * back - 2 * GAP) / 2
-    middle = left + b + back + GAP
-    return left, middle, middle + c + back + GAP
+def stack(
+    name: str, sides: tuple[str, str], matrices: Float[Tensor, "n rows columns"], mark: Place, element: int
+) -> Heatmap:
+    """One matrix of a batch, in front of the others."""
+    whole = torch.equal(matrices, matrices.round())
+    n, rows, columns = matrices.shape
+    return Heatmap(
+        weights=matrices[element],
+        rows=[str(i) for i in range(rows)],
+        columns=[str(i) for i in range(columns)],
+        title=f"{name} {(n, rows, columns)}",
+        row_name=sides[0],
+        column_name=sides[1],
+        value_name="is",
+        low=-LARGEST,
+        high=LARGEST,
+        diverging=True,
+        numbers=True,
+        digits=0 if whole else 1,
+        marked=mark,
+        sheets=n,
+    )
 
 
 def spelled(row: list[float], column: list[float]) -> str:
@@ -172,3 +183,8 @@ def meaning(product: str, i: int, j: int, column: Float[Tensor, " b"]) -> str:
             f"of column {j} of V. The keys are summed over and disappear."
         )
     return f"Row {i} of A times column {j} of B; b is summed over and disappears."
+
+
+def plain(value: float) -> str:
+    """Number with at most one decimal and a real minus sign."""
+    return f"{round(value, 1):g}".replace("-", "−")

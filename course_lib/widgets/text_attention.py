@@ -5,23 +5,23 @@ from functools import lru_cache
 
 import ipywidgets
 from jaxtyping import Float
-from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_lib.models.gpt import GPT
 from course_lib.text.tokenizers import Vocabulary
-from course_lib.viz.style import PALETTE
-from course_lib.widgets.explorer import Explorer, numbered_bars, set_most, slider
+from course_lib.widgets.attention_map import AttentionMap
+from course_lib.widgets.explorer import set_most, slider
+from course_lib.widgets.heatmap import Heatmap, Place
+from course_lib.widgets.map_explorer import MapExplorer
 from course_lib.widgets.reading import Reading, follow, model_of, prompt_controls, read
-from course_lib.widgets.token_map import Names, TokenMap
 from course_lib.widgets.toy_lm import QUESTIONS
 
-MOST = 6  # most attended keys shown as bars
+MOST = 6  # most attended keys in the list on the right
 
 
 def text_attention_explorer(
     model: GPT | None = None, tokens: Vocabulary | None = None, prompts: Sequence[str] = ()
-) -> Explorer:
+) -> MapExplorer:
     """Attention weights of a GPT on a chosen or typed text, by layer, head and query token.
 
     Without a model, the toy language model. prompts: texts to choose from; the first one is shown first, with
@@ -42,13 +42,21 @@ def text_attention_explorer(
     except ValueError:
         controls["layer"].value = layers  # the status line shows the error
     follow(controls["position"], [prompt], lambda: len(seen(prompt.value).ids))
-    return Explorer(
+
+    def choose(place: Place) -> None:
+        """Make the selected row the query token."""
+        if place.map == 0 and place.row is not None:
+            controls["position"].value = place.row + 1
+
+    return MapExplorer(
         controls,
-        lambda figure: attention_picture(figure, seen),
+        lambda maps: attention_picture(maps, seen),
         "sliders for the query token, the layer and the head, a menu of texts and a field to type "
-        "one, above the attention weights, tokens by tokens. It responds while the notebook is "
-        "running.",
+        "one, above the attention weights, tokens by tokens; a click on a token makes it the query. It "
+        "responds while the notebook is running.",
         size=(7.0, 4.4),
+        widths=(3, 1),
+        on_select=choose,
     )
 
 
@@ -68,37 +76,42 @@ def answering_head(reading: Reading) -> tuple[int, int]:
     return layer + 1, head + 1
 
 
-def attention_picture(figure: Figure, seen: Callable[[str], Reading]) -> Callable[..., str]:
+def attention_picture(maps: AttentionMap, seen: Callable[[str], Reading]) -> Callable[..., str]:
     """Attention map of the whole text on the left, largest weights of the query token on the right."""
-    left = figure.add_axes((0.13, 0.24, 0.52, 0.68))
-    figure.text(0.39, 0.02, "key (white: weight 0, dark: 1)", ha="center")
-    weights = TokenMap(left)
-    right = figure.add_axes((0.79, 0.24, 0.2, 0.68))
-    right.set(xlim=(0, 1.35), ylim=(MOST - 0.5, -0.5), xticks=(0, 0.5, 1), yticks=(), xlabel="weight")
-    right.set_title("attends most to")
-    bars = right.barh(range(MOST), [0.0] * MOST, height=0.6, color=PALETTE[0])
-    names, move = Names(right), numbered_bars(bars)
 
-    def update(example: str, prompt: str, position: int, layer: int, head: int | str) -> str:
+    def update(example: str, prompt: str, position: int, layer: int, head: int | str, selected: Place) -> str:
         try:
             reading = seen(prompt)
         except ValueError as error:
-            weights.clear()
-            names.clear()
-            move([float("nan")] * MOST)
+            maps.show_maps([])
             return str(error)
         layer, position = min(layer, len(reading.maps)), min(position, len(reading.ids))
-        maps = reading.maps[layer - 1]
-        chosen = maps.mean(0) if head == "mean" else maps[head - 1]
+        of_layer = reading.maps[layer - 1]
+        chosen = of_layer.mean(0) if head == "mean" else of_layer[head - 1]
         place = f"layer {layer}, {'mean of the heads' if head == 'mean' else f'head {head}'}"
         pieces = [piece.strip(" ") or piece for piece in reading.pieces]
-        weights.draw(chosen, pieces, pieces, position - 1, place)
-        best = chosen[position - 1, :position].topk(min(MOST, position))
-        move([*best.values.tolist(), *[float("nan")] * (MOST - len(best.values))])
-        names.set([f"{i + 1}:{pieces[i]}" for i in best.indices.tolist()] + [""] * (MOST - len(best.values)))
+        column = selected.column if selected.map == 0 else None
+        whole = Heatmap(
+            weights=chosen, rows=pieces, columns=pieces, title=place, marked=Place(0, position - 1, column)
+        )
+        maps.show_maps([whole, strongest(pieces, chosen[position - 1, :position])])
         return in_words(pieces, chosen[position - 1, :position], place)
 
     return update
+
+
+def strongest(pieces: list[str], weights: Float[Tensor, " seen"]) -> Heatmap:
+    """The largest weights of a query token, with the keys that get them."""
+    best = weights.topk(min(MOST, len(weights)))
+    return Heatmap(
+        weights=best.values[:, None],
+        rows=[f"{i + 1}: {pieces[i]}" for i in best.indices.tolist()],
+        columns=[""],
+        title="attends most to",
+        row_name="key",
+        column_name="",
+        numbers=True,
+    )
 
 
 def in_words(pieces: list[str], weights: Float[Tensor, " seen"], place: str) -> str:

@@ -1,16 +1,10 @@
-"""Heatmap of weights with token labels for rows and columns, fast to redraw."""
+"""Labels of tokens along the side of a figure, fast to redraw."""
 
 import math
 from collections.abc import Sequence
 
-import numpy as np
-from jaxtyping import Float
 from matplotlib import rcParams
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
-from torch import Tensor
-
-from course_lib.viz.style import PALETTE
 
 LETTERS = 10  # most letters shown of a token
 LINE = 1.25  # line spacing, in font sizes
@@ -51,46 +45,3 @@ class Names:
     def clear(self) -> None:
         for text in self.texts:
             text.set_text("")
-
-
-class TokenMap:
-    """Heatmap of weights from 0 (white) to 1 (dark), one row per query token; one row is framed."""
-
-    def __init__(self, axes: Axes):
-        self.image = axes.imshow(
-            [[0.0]], vmin=0, vmax=1, cmap="Blues", aspect="auto", extent=(0, 1, 1, 0),
-            interpolation="nearest", animated=True,
-        )  # fmt: skip
-        self.frame = Rectangle((0, 0), 1, 0, fill=False, edgecolor=PALETTE[1], linewidth=2, animated=True)
-        self.frame.set_clip_on(False)
-        axes.add_patch(self.frame)
-        axes.set(xticks=(), yticks=())
-        axes.grid(visible=False)
-        self.title = axes.text(
-            0.5, 1.02, "", ha="center", va="bottom", size=rcParams["axes.titlesize"], animated=True,
-            transform=axes.transAxes,
-        )  # fmt: skip
-        self.rows, self.columns = Names(axes), Names(axes, below=True)
-
-    def draw(
-        self,
-        weights: Float[Tensor, "rows columns"],
-        rows: Sequence[str],
-        columns: Sequence[str],
-        framed: int,
-        title: str,
-    ) -> None:
-        """Show these weights; `framed` is the index of the framed row."""
-        self.image.set_data(np.asarray(weights))
-        self.frame.set(y=framed / len(rows), height=1 / len(rows))
-        self.rows.set(rows)
-        self.columns.set(columns)
-        self.title.set_text(title)
-
-    def clear(self) -> None:
-        """Clear the heatmap and its labels."""
-        self.image.set_data([[0.0]])
-        self.frame.set_height(0)
-        self.rows.clear()
-        self.columns.clear()
-        self.title.set_text("")

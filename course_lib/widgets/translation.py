@@ -6,17 +6,16 @@ from functools import lru_cache
 
 import ipywidgets
 from jaxtyping import Float
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_lib.generation.beam import Hypothesis
 from course_lib.models.seq2seq import Seq2Seq
 from course_lib.text.tokenizers import Tokenizer
-from course_lib.viz.style import PALETTE
-from course_lib.widgets.explorer import Explorer, numbered_bars, set_most, slider
+from course_lib.widgets.attention_map import AttentionMap
+from course_lib.widgets.explorer import set_most, slider
+from course_lib.widgets.heatmap import Heatmap, Place
+from course_lib.widgets.map_explorer import MapExplorer
 from course_lib.widgets.markup import Markup, table
-from course_lib.widgets.token_map import Names, TokenMap
 from course_lib.widgets.translation_trace import Written, write
 
 ROWS = 14  # most rows of the map: of a longer translation, the last ones up to the step
@@ -26,7 +25,7 @@ WIDEST = 5  # largest beam width
 
 def translation_explorer(
     model: Seq2Seq, tokens: Tokenizer, examples: Sequence[str], width: int = 4
-) -> Explorer:
+) -> MapExplorer:
     """Translation of a chosen or typed sentence, token by token, with cross-attention and beam search.
 
     examples: sentences to choose from; the first one is shown first. width: the beam width at first.
@@ -39,13 +38,23 @@ def translation_explorer(
     controls = controls_of(model, examples, width)
     written = lru_cache(maxsize=16)(lambda sentence, width: write(model, tokens, sentence, width))
     connect(controls, written)
-    return Explorer(
+
+    def choose(place: Place) -> None:
+        """Go to the step that wrote the selected target token."""
+        step = controls["step"]
+        if place.map == 0 and place.row is not None:
+            step.value = min(max(0, step.value - ROWS) + place.row + 1, step.max)
+
+    return MapExplorer(
         controls,
-        lambda figure: translation_picture(figure, written, tokens),
+        lambda maps: translation_picture(maps, written, tokens),
         "sliders for the beam width, the translation step, the layer and the head, a menu of "
         "sentences, and a field to type one, above the cross-attention weights, the five "
-        "likeliest next tokens and the hypotheses. It responds while the notebook is running.",
+        "likeliest next tokens and the hypotheses; a click on a target token goes to its step. It responds "
+        "while the notebook is running.",
         size=(7.0, 4.6),
+        widths=(3.2, 1.1, 0.9),
+        on_select=choose,
     )
 
 
@@ -90,85 +99,81 @@ def connect(controls: dict[str, ipywidgets.Widget], written: Callable[[str, int]
 
 
 def translation_picture(
-    figure: Figure, written: Callable[[str, int], Written], tokens: Tokenizer
+    maps: AttentionMap, written: Callable[[str, int], Written], tokens: Tokenizer
 ) -> Callable[..., str | tuple[str, Markup]]:
     """Cross-attention map up to the chosen step on the left; next tokens and hypotheses on the right."""
-    left = figure.add_axes((0.16, 0.28, 0.43, 0.65))
-    left.set(ylabel="target token")
-    left.yaxis.set_label_coords(-0.29, 0.5)
-    figure.text(0.375, 0.02, "source token (white: weight 0, dark: 1)", ha="center")
-    weights = TokenMap(left)
-    candidates = Candidates(figure.add_axes((0.76, 0.63, 0.22, 0.3)), tokens)
-    hypotheses = Hypotheses(figure.add_axes((0.76, 0.13, 0.22, 0.3)))
 
     def update(
-        example: str, sentence: str, width: int, step: int, layer: int, head: int | str
+        example: str, sentence: str, width: int, step: int, layer: int, head: int | str, selected: Place
     ) -> str | tuple[str, Markup]:
         try:
             seen = written(sentence, width)
         except ValueError as error:
-            for part in (weights, candidates, hypotheses):
-                part.clear()
+            maps.show_maps([])
             return str(error)
         step, layer = min(step, len(seen.target)), min(layer, len(seen.maps))
         chosen = seen.maps[layer - 1].mean(0) if head == "mean" else seen.maps[layer - 1, head - 1]
         place = f"layer {layer}, {'mean of the heads' if head == 'mean' else f'head {head}'}"
-        draw_map(weights, seen, chosen, step, place)
-        candidates.draw(seen.probabilities[step - 1], seen.target_ids[step - 1])
-        hypotheses.draw(seen.found)
+        column = selected.column if selected.map == 0 else None
+        candidates = next_tokens(seen.probabilities[step - 1], seen.target_ids[step - 1], tokens)
+        maps.show_maps(
+            [cross_attention(seen, chosen, step, place, column), candidates, hypotheses(seen.found)]
+        )
         return in_words(seen, chosen, step, place), as_table(seen)
 
     return update
 
 
-def draw_map(
-    view: TokenMap, seen: Written, weights: Float[Tensor, "steps source"], step: int, title: str
-) -> None:
+def cross_attention(
+    seen: Written, weights: Float[Tensor, "steps source"], step: int, title: str, column: int | None = None
+) -> Heatmap:
     """One row per target token so far, the current one framed; one column per source token."""
     first = max(0, step - ROWS)
     rows = min(ROWS, len(seen.target))
     blank = weights.new_full((rows, weights.shape[1]), float("nan"))
     blank[: step - first] = weights[first:step]
     names = seen.target[first:step]
-    view.draw(blank, names + [""] * (rows - len(names)), seen.source, step - first - 1, title)
+    return Heatmap(
+        weights=blank,
+        rows=names + [""] * (rows - len(names)),
+        columns=seen.source,
+        title=title,
+        row_name="target token",
+        column_name="source token",
+        marked=Place(0, step - first - 1, column),
+    )
 
 
-class Candidates:
-    """Bars for the likeliest next tokens, best first; the chosen one is hatched."""
-
-    def __init__(self, axes: Axes, tokens: Tokenizer):
-        self.tokens, self.best = tokens, min(BEST, len(tokens))
-        axes.set(xlim=(0, 1.25), ylim=(self.best - 0.5, -0.5), xticks=(0, 0.5, 1), yticks=())
-        axes.set(title="next token", xlabel="probability")
-        self.bars = axes.barh(range(self.best), [0.0] * self.best, color=PALETTE[9], edgecolor="0.2")
-        self.names, self.move = Names(axes), numbered_bars(self.bars)
-
-    def draw(self, probabilities: Float[Tensor, " vocab"], written: int) -> None:
-        best = probabilities.topk(self.best)
-        self.move(best.values.tolist())
-        self.names.set([self.tokens[i] for i in best.indices.tolist()])
-        for bar, i in zip(self.bars, best.indices.tolist(), strict=True):
-            bar.set_hatch("////" if i == written else "")
-
-    def clear(self) -> None:
-        self.move([math.nan] * self.best)
-        self.names.clear()
+def next_tokens(probabilities: Float[Tensor, " vocab"], written: int, tokens: Tokenizer) -> Heatmap:
+    """The likeliest next tokens, best first; the chosen one is framed."""
+    best = probabilities.topk(min(BEST, len(tokens)))
+    ids = best.indices.tolist()
+    return Heatmap(
+        weights=best.values[:, None],
+        rows=[tokens[i] for i in ids],
+        columns=[""],
+        title="next token",
+        row_name="",
+        column_name="",
+        value_name="probability",
+        numbers=True,
+        marked=Place(1, ids.index(written) if written in ids else None),
+    )
 
 
-class Hypotheses:
-    """Bars for the geometric mean token probability of each hypothesis; its logarithm is the score."""
-
-    def __init__(self, axes: Axes):
-        axes.set(xlim=(0, 1.25), ylim=(WIDEST - 0.5, -0.5), xticks=(0, 0.5, 1), yticks=range(WIDEST))
-        axes.set(title="hypotheses", xlabel="mean probability", yticklabels=range(1, WIDEST + 1))
-        axes.grid(axis="y", visible=False)
-        self.move = numbered_bars(axes.barh(range(WIDEST), [0.0] * WIDEST, color=PALETTE[2]))
-
-    def draw(self, found: Sequence[Hypothesis]) -> None:
-        self.move([math.exp(h.score) for h in found] + [math.nan] * (WIDEST - len(found)))
-
-    def clear(self) -> None:
-        self.draw([])
+def hypotheses(found: Sequence[Hypothesis]) -> Heatmap:
+    """Geometric mean token probability of each hypothesis; its logarithm is the score."""
+    return Heatmap(
+        weights=[[math.exp(hypothesis.score)] for hypothesis in found],
+        rows=[str(rank) for rank in range(1, len(found) + 1)],
+        columns=[""],
+        title="hypotheses",
+        row_name="mean probability",
+        column_name="",
+        value_name="",
+        numbers=True,
+        marked=Place(2),
+    )
 
 
 def in_words(seen: Written, weights: Float[Tensor, "steps source"], step: int, place: str) -> str:

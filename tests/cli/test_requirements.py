@@ -19,6 +19,7 @@ COLAB = {
     "seaborn": "0.13.2",
     "ipython": "7.34.0",
     "ipywidgets": "7.7.1",
+    "anywidget": None,
     "tokenizers": "0.22",
     "safetensors": "0.8",
     "accelerate": "1.14",

@@ -267,8 +267,18 @@ def test_the_mean_is_over_the_heads() -> None:
     explorer = text_attention_explorer()
     explorer.controls["layer"].value, explorer.controls["head"].value = 1, "mean"
     reads = reading.read(*small_world.small_world(), small_world.QUESTIONS[0])
-    drawn = torch.as_tensor(explorer.figure.axes[0].images[0].get_array().filled(0))
+    drawn = torch.tensor(explorer.maps.heatmaps[0].weights)
     assert torch.allclose(drawn, reads.maps[0].mean(0), atol=1e-6)
+
+
+def test_a_click_on_a_token_makes_it_the_query() -> None:
+    explorer = text_attention_explorer()
+    explorer.controls["prompt"].value = TEXT
+    explorer.maps.select(2, 0)
+    assert explorer.controls["position"].value == 3 and "token 3 (" in text_of(explorer)
+    assert explorer.maps.framed(0)[1:] == (2, 0)
+    weights = explorer.maps.heatmaps[0].weights[2, :3]
+    assert explorer.maps.heatmaps[1].weights[:, 0].tolist() == sorted(weights.tolist(), reverse=True)
 
 
 def test_the_lens_ends_in_the_models_prediction() -> None:
@@ -278,32 +288,41 @@ def test_the_lens_ends_in_the_models_prediction() -> None:
     final = small_world.vocabulary()[int(seen.lens[-1, -1].argmax())]
     assert f"the model predicts {final}, the top token " in text_of(explorer)
     assert f"from the embedding to the last block: {path}." in text_of(explorer)
-    cells = [text.get_text() for text in explorer.figure.axes[0].texts]
+    cells = [text for row in explorer.maps.heatmaps[0].texts for text in row]
     assert f"{final}\n{seen.lens[-1, -1].max():.2f}" in cells
 
 
 def test_the_lens_shows_the_best_token_or_one_token_in_all_rows() -> None:
     explorer = logit_lens_explorer()
     grid = reading.read(*small_world.small_world(), small_world.QUESTIONS[0]).lens[:, -logit_lens.COLUMNS :]
-    drawn = torch.as_tensor(explorer.figure.axes[0].images[0].get_array().filled(0))
+    drawn = torch.tensor(explorer.maps.heatmaps[0].weights)
     assert torch.allclose(drawn, grid.amax(dim=-1), atol=1e-6)
     explorer.controls["shown"].value = logit_lens.SHOWN[1]
-    drawn = torch.as_tensor(explorer.figure.axes[0].images[0].get_array().filled(0))
+    drawn = torch.tensor(explorer.maps.heatmaps[0].weights)
     last = grid[-1].argmax(dim=-1)
     assert torch.allclose(drawn, grid[:, torch.arange(grid.shape[1]), last], atol=1e-6)
+
+
+def test_a_click_on_a_cell_of_the_lens_reads_up_to_its_token() -> None:
+    explorer = logit_lens_explorer()
+    shown = explorer.maps.heatmaps[0].columns
+    start = explorer.controls["position"].value - len(shown)
+    explorer.maps.select(1, 2)
+    assert explorer.controls["position"].value == start + 3
+    assert f"After token {start + 3} ({shown[2]})" in text_of(explorer)
+    assert explorer.maps.heatmaps[0].columns[explorer.maps.framed(0).column] == shown[2]
 
 
 def test_of_a_deep_model_the_last_blocks_are_shown() -> None:
     tokens = CharTokenizer.train(["abc"])
     model = GPT(GPTConfig(vocab=len(tokens), d_model=6, heads=2, layers=logit_lens.DEEPEST + 2, max_tokens=9))
     explorer = logit_lens_explorer(model, tokens, ["abcabcabca"[:9]])
-    labels = [tick.get_text() for tick in explorer.figure.axes[0].get_yticklabels()]
-    assert labels == [f"block {i}" for i in range(3, logit_lens.DEEPEST + 3)]
+    assert explorer.maps.heatmaps[0].rows == [f"block {i}" for i in range(3, logit_lens.DEEPEST + 3)]
 
 
 def test_rows_and_columns_of_the_attention_map_are_named() -> None:
     explorer = text_attention_explorer()
     explorer.controls["prompt"].value = "Ana has a"
-    texts = [text.get_text() for text in explorer.figure.axes[0].texts]
-    assert texts.count("Ana") == texts.count("has") == 2
+    shown = explorer.maps.heatmaps[0]
+    assert shown.rows == shown.columns == ["Ana", "has", "a"]
     assert text_attention.MOST >= 3

@@ -1,5 +1,6 @@
 """The mask explorer: its masks and weights against their definitions, and what its text says."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -15,7 +16,6 @@ from course_lib.widgets.masks import (
     example_scores,
     hide,
     verdict,
-    weight_cells,
 )
 
 LENGTHS = range(TOKENS + 1)
@@ -82,7 +82,39 @@ def test_every_choice_can_be_drawn() -> None:
     assert len(pictures) == len(WAYS) * len(LENGTHS)
 
 
-def test_the_cells_hold_the_weights() -> None:
-    colours, texts = weight_cells(torch.tensor([[0.0, 1.0], [0.25, 0.75]]))
-    assert texts == [["0", "1.00"], ["0.25", "0.75"]]
-    assert colours[0, 0, :3].min() > 0.95 and colours[0, 1, :3].max() < 0.5  # white at 0, dark at 1
+def test_the_tables_hold_scores_masked_scores_weights_and_sums() -> None:
+    widget = mask_explorer()
+    scores, mask = example_scores(), chosen_mask("both", 3)
+    weights = hide(scores, mask, INFINITE)
+    raw, masked, table, sums = widget.maps.heatmaps
+    assert np.allclose(raw.weights, scores) and raw.masked is None
+    assert (masked.masked == ~mask.numpy()).all() and masked.text(0, 4) == "-∞"
+    assert np.allclose(table.weights, weights) and table.text(0, 0) == "1.00" and table.text(0, 4) == "0"
+    assert np.allclose(sums.weights[:, 0], weights.sum(-1))
+
+
+def test_a_press_masks_a_cell_and_another_one_unmasks_it() -> None:
+    widget = mask_explorer()
+    widget.maps.press(4, 0, map=1)
+    assert "12 of 25" not in widget.text.value and "1 cell changed by hand: 11 of 25" in widget.text.value
+    assert widget.maps.heatmaps[1].masked[4, 0] and widget.maps.heatmaps[2].weights[4, 0] == 0
+    widget.maps.press(0, 4)
+    assert "2 cells changed by hand: 12 of 25" in widget.text.value
+    assert widget.maps.heatmaps[2].weights[0, 4] > 0
+    widget.maps.press(0, 4)
+    widget.maps.press(4, 0)
+    assert "by hand" not in widget.text.value and "12 of 25" in widget.text.value
+
+
+@pytest.mark.parametrize(("name", "value"), [("kind", "causal"), ("valid_len", 1)])
+def test_another_mask_forgets_what_was_changed_by_hand(name: str, value: str | int) -> None:
+    widget = mask_explorer()
+    widget.maps.press(4, 0, map=2)
+    widget.controls[name].value = value
+    assert "by hand" not in widget.text.value
+
+
+def test_the_sums_cannot_be_masked() -> None:
+    widget = mask_explorer()
+    widget.maps.press(2, 0, map=3)
+    assert "by hand" not in widget.text.value

@@ -107,6 +107,22 @@ def test_the_text_says_the_weights_of_the_chosen_pixel():
     assert weight[row - 1, column - 1] == weight.max()
 
 
+def test_a_click_in_any_of_the_images_chooses_the_pixel():
+    explorer = pixel_attention_explorer()
+    for picture, (row, column) in enumerate([(0, 0), (3, 11), (2, 5), (1, 7)]):
+        explorer.maps.select(row, column, picture)
+        assert explorer.line.startswith(f"Row {row + 1}, column {column + 1}, ")
+        assert all(explorer.maps.framed(i)[1:] == (row, column) for i in range(4))
+
+
+def test_the_images_and_the_weights_are_shown():
+    explorer, parts = pixel_attention_explorer(), pixels.seen()
+    shown = [torch.tensor(one.weights) for one in explorer.maps.heatmaps]
+    for one, part in zip(shown, parts[:3], strict=False):
+        assert torch.equal(one, part[0])
+    assert torch.allclose(shown[3], parts[3][0].mean(0)[12 + 1].view(4, 12))
+
+
 # ---- noise, there and back
 
 

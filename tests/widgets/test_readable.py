@@ -27,12 +27,13 @@ from course_lib.viz.figures import heatmap
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.widgets import markup
 from course_lib.widgets.accessible_names import AccessibleNames
+from course_lib.widgets.attention_map import AttentionMap
 from course_lib.widgets.layout import STYLE
 
 LIMIT = 4.5
 GRAPHICS = 3.0  # for lines, where 4.5 is for letters
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-SOURCES = sorted((ROOT / "course_lib").rglob("*.py"))
+SOURCES = sorted(path for kind in ("*.py", "*.js") for path in (ROOT / "course_lib").rglob(kind))
 WRITES_TEXT = {"text", "annotate", "title", "set_title", "set_xlabel", "set_ylabel", "suptitle", "supxlabel"}
 PAGES = {"light": "#ffffff", "JupyterLab, dark": "#111111", "Colab, dark": "#383838"}
 
@@ -270,7 +271,9 @@ def test_a_faint_line_is_found():
 def test_controls_have_labels_pictures_have_words_and_curves_differ_in_more_than_colour(make):
     widget = make()
     for control in below(widget.box):
-        if not isinstance(control, ipywidgets.Box | ipywidgets.HTML | ipywidgets.Image | AccessibleNames):
+        if isinstance(control, AttentionMap):
+            assert all(one.title for one in control.heatmaps), "its only name for a screen reader"
+        elif not isinstance(control, ipywidgets.Box | ipywidgets.HTML | ipywidgets.Image | AccessibleNames):
             assert re.search(r"\w|√", control.description), control
             assert control.layout.display != "none" and control.layout.visibility != "hidden"
             assert getattr(control.style, "description_width", "") in ("initial", "", None)

@@ -3,12 +3,12 @@
 import html
 import re
 
+import numpy as np
 import pytest
 import torch
-from matplotlib.figure import Figure
 
 from course_lib.widgets import bmm_explorer, shapes
-from course_lib.widgets.matrix_stack import BACK, Stack, plain
+from course_lib.widgets.heatmap import Place
 
 SIZES = {"n": 2, "a": 3, "b": 4, "c": 5}
 
@@ -68,13 +68,14 @@ def test_the_text_says_what_the_product_is_in_attention(explorer, product: str, 
 
 def test_the_axes_and_the_sliders_get_their_names(explorer) -> None:
     def names() -> set[str]:
-        return {text.get_text() for text in explorer.figure.axes[0].texts}
+        shown = explorer.maps.heatmaps
+        return {name for one in shown for name in (one.title, one.row_name, one.column_name)}
 
     labels = [explorer.controls[size].description for size in "nabc"]
     assert labels == ["n: batch", "a: queries", "b: d_head", "c: keys"]
-    assert {"queries", "d_head", "keys", "Q\n(2, 3, 4)", "Kᵀ\n(2, 4, 5)", "scores\n(2, 3, 5)"} <= names()
+    assert {"queries", "d_head", "keys", "Q (2, 3, 4)", "Kᵀ (2, 4, 5)", "scores (2, 3, 5)"} <= names()
     explorer.controls["product"].value = "weights·V"
-    assert {"queries", "keys", "d_value", "V\n(2, 4, 5)"} <= names() and "d_head" not in names()
+    assert {"queries", "keys", "d_value", "V (2, 4, 5)"} <= names() and "d_head" not in names()
     assert explorer.controls["b"].description == "b: keys"
     explorer.controls["product"].value = "any two"
     assert [explorer.controls[size].description for size in "nabc"] == list("nabc")
@@ -105,28 +106,36 @@ def test_numbers_stay_while_a_matrix_grows(product: str) -> None:
     assert torch.equal(large[0][:2, :3, :4], small[0]) and torch.equal(large[1][:2, :4, :5], small[1])
 
 
-def test_the_largest_stacks_stay_inside_the_picture() -> None:
-    n, b, c = (shapes.MOST[name] for name in "nbc")
-    left, _, right = shapes.starts(n, b, c)
-    assert left >= 0.9 and right + c + BACK * (n - 1) <= shapes.WIDTH
+def test_the_matrices_are_the_chosen_ones_of_their_stacks(explorer) -> None:
+    explorer.controls["element"].value = 0
+    left, right = shapes.factors("Q·Kᵀ", **SIZES)
+    shown = explorer.maps.heatmaps
+    for one, matrix in zip(shown, (left[0], right[0], left[0] @ right[0]), strict=True):
+        assert np.array_equal(one.weights, matrix) and one.sheets == 2
 
 
-@pytest.mark.parametrize("mark", [(1, None), (None, 2), (1, 2)])
-def test_the_marked_row_column_or_number_is_tinted_and_framed(mark) -> None:
-    stack = Stack(Figure().subplots(), "red", 12)
-    stack.draw(torch.arange(24.0).reshape(2, 3, 4), 1, mark, x=1.0)
-    paths, tints = stack.boxes.get_paths(), stack.boxes.get_facecolors()[:, :3]
-    assert len(paths) == 1 + 12 + 1  # the other sheet, the numbers, the frame
-    red = (tints[1:13] - torch.tensor(stack.tint).numpy()).__abs__().max(axis=1) < 1e-6
-    row, column = mark
-    right = [row in (None, i) and column in (None, j) for i in range(3) for j in range(4)]
-    assert red.tolist() == right
-    frame = paths[-1].get_extents()
-    inside = [frame.contains(*number.get_position()) for number in stack.numbers]
-    assert inside == right
-    assert [number.get_text() for number in stack.numbers] == [str(12 + i) for i in range(12)]
+def test_the_row_the_column_and_the_entry_are_marked(explorer) -> None:
+    explorer.controls["row"].value, explorer.controls["column"].value = 2, 3
+    assert [explorer.maps.framed(i)[1:] for i in range(3)] == [(2, None), (None, 3), (2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("place", "entry"),
+    [
+        (Place(2, 2, 4), (2, 4)),  # an entry of the result
+        (Place(0, 0, 3), (0, 1)),  # a number of Q: its row
+        (Place(1, 3, 0), (1, 0)),  # a number of Kᵀ: its column
+        (Place(2, 0, None), (0, 1)),  # a row label of the result
+        (Place(), (1, 1)),
+    ],
+)
+def test_a_click_chooses_the_entry(explorer, place: Place, entry: tuple[int, int]) -> None:
+    explorer.maps.select(place.row, place.column, place.map)
+    assert (explorer.controls["row"].value, explorer.controls["column"].value) == entry
+    assert f"scores[1, {entry[0]}, {entry[1]}] = " in text_of(explorer)
+    assert explorer.maps.framed(2)[1:] == entry
 
 
 @pytest.mark.parametrize(("value", "text"), [(-2.0, "−2"), (0.30000001, "0.3"), (1.25, "1.2"), (10.0, "10")])
 def test_numbers_are_short(value: float, text: str) -> None:
-    assert plain(value) == text
+    assert shapes.plain(value) == text

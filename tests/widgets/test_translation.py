@@ -60,12 +60,28 @@ def test_the_hypotheses_are_those_of_the_beam_best_first(explorer) -> None:
         assert rank == str(found.index(h) + 1)
 
 
-def test_the_bars_are_the_mean_probabilities_of_the_hypotheses() -> None:
-    axes = Figure(layout="none").add_axes((0.1, 0.1, 0.8, 0.8))
-    bars = translation.Hypotheses(axes)
-    bars.draw([Hypothesis([7, 8, 9], 4 * math.log(0.5), math.log(0.5))])
-    assert [bar.get_width() for bar in axes.patches] == pytest.approx([0.5, 0, 0, 0, 0])
-    assert [text.get_text() for text in axes.texts] == ["0.50", "", "", "", ""]
+def test_the_hypotheses_show_their_mean_probabilities() -> None:
+    shown = translation.hypotheses([Hypothesis([7, 8, 9], 4 * math.log(0.5), math.log(0.5))])
+    assert shown.weights.tolist() == [[pytest.approx(0.5)]] and shown.text(0, 0) == "0.50"
+
+
+def test_the_next_tokens_are_the_likeliest_and_the_chosen_one_is_framed(explorer) -> None:
+    _, tokens = small_translator()
+    probabilities = torch.zeros(len(tokens)).index_fill(0, torch.tensor([5]), 0.75)
+    probabilities[8] = 0.25
+    shown = translation.next_tokens(probabilities, 8, tokens)
+    assert shown.rows[:2] == [tokens[5], tokens[8]] and shown.weights[:2, 0].tolist() == [0.75, 0.25]
+    assert shown.marked.row == 1
+
+
+def test_a_click_on_a_target_token_goes_to_its_step(explorer) -> None:
+    steps = explorer.controls["step"].max
+    assert explorer.maps.framed(0).row == steps - 1
+    explorer.maps.select(1, 0)
+    assert explorer.controls["step"].value == 2 and "Step 2: " in text_of(explorer)
+    assert explorer.maps.framed(0)[1:] == (1, 0)
+    explorer.maps.select(steps - 1)
+    assert explorer.controls["step"].value == steps
 
 
 def test_each_step_is_that_of_decoding_token_by_token() -> None:
@@ -173,15 +189,13 @@ def test_of_a_long_translation_the_last_rows_are_drawn() -> None:
         ["a", "b"], [], [], [f"t{i}" for i in range(steps)], [0] * steps, torch.zeros(steps, 3),
         torch.zeros(1, 1, steps, 2),
     )  # fmt: skip
-    view = token_map.TokenMap(Figure(layout="none").add_axes((0.1, 0.1, 0.8, 0.8)))
     weights = torch.rand(steps, 2)
     for step, first, last in ((3, "t0", "t2"), (steps - 1, "t5", "t18"), (steps, "t6", "t19")):
-        translation.draw_map(view, seen, weights, step, "")
-        labels = [text.get_text() for text in view.rows.texts if text.get_text()]
+        view = translation.cross_attention(seen, weights, step, "")
+        labels = [row for row in view.rows if row]
         assert (labels[0], labels[-1]) == (first, last)
-        drawn = torch.as_tensor(view.image.get_array().filled(0.0))[: len(labels)]
-        assert torch.allclose(drawn, weights[step - len(labels) : step])
-        assert view.frame.get_y() == pytest.approx((len(labels) - 1) / translation.ROWS)
+        assert torch.allclose(torch.tensor(view.weights[: len(labels)]), weights[step - len(labels) : step])
+        assert view.marked.row == len(labels) - 1 and len(view.rows) == translation.ROWS
 
 
 def test_the_model_stays_as_it_was() -> None:

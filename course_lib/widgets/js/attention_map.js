@@ -8,6 +8,7 @@
 import {colorAt, colorsOf, inkOn, isDark, onThemeChange, parse} from "./colors.js";
 import {addStyle} from "./attention_map_style.js";
 
+const SHEET = 6; // pixels from one matrix of a stack to the next
 const NOTHING = {row: null, column: null};
 const DEFAULTS = {
   rows: [], // labels
@@ -24,8 +25,10 @@ const DEFAULTS = {
   diverging: false, // colors with a neutral middle, for values below and above it
   numbers: false, // each cell shows its number, where there is room
   digits: 2,
+  texts: null, // what the cells show in place of their numbers, row by row
   rowLabels: true, // false: the labels are not drawn, as beside a map that has the same
   columnLabels: true,
+  sheets: 1, // matrices in the stack of which this is the one on top
   selected: NOTHING,
   maxCell: 44, // pixels: largest width of a cell
   maxHeight: 400, // pixels of all rows together
@@ -144,6 +147,19 @@ function name(parts, data) {
   parts.rows.style.gridTemplateRows = `repeat(${data.rows.length}, minmax(0, 1fr))`;
   parts.columns.style.gridTemplateColumns = `repeat(${data.columns.length}, minmax(0, 1fr))`;
   parts.cells.setAttribute("aria-label", inWords(data));
+  drawSheets(parts, data.sheets);
+}
+
+/** The other matrices of a stack, as shadows behind this one. */
+function drawSheets(parts, count) {
+  const shadows = [];
+  for (let i = 1; i < count; i += 1) {
+    const offset = `${SHEET * i}px ${-SHEET * i}px 0`;
+    shadows.push(`${offset} 0 var(--map-sheet)`, `${offset} 1px var(--map-sheet-edge)`);
+  }
+  parts.cells.style.boxShadow = shadows.join(", ");
+  const room = SHEET * (count - 1);
+  parts.cells.style.margin = room ? `${room}px ${room}px 0 0` : "";
 }
 
 /** One span per text; spans that are there already are used again. */
@@ -195,6 +211,7 @@ function writeNumbers(box, data, inks) {
 
 function cellText(data, i) {
   if (data.masked?.[i] && data.maskedText) return data.maskedText;
+  if (data.texts) return data.texts[i];
   return Number.isNaN(data.weights[i]) ? "" : written(data.weights[i], data.digits);
 }
 
@@ -208,18 +225,20 @@ function written(value, digits) {
 /** Size the cells to the room there is; write labels upright and leave some out where they would touch. */
 function layOut(element, parts, data, selected) {
   const [height, width] = [data.rows.length, data.columns.length];
-  const room = element.clientWidth - besideCells(parts, data) - 2;
+  const room = element.clientWidth - besideCells(parts, data) - SHEET * (data.sheets - 1) - 2;
   if (!height || !width || room <= 0) return;
   const cellWidth = Math.min(data.maxCell, room / width);
   const cellHeight = Math.min(cellWidth, data.maxHeight / height);
   const side = `${cellWidth * width}px`;
-  for (const kind of ["cells", "columns", "title", "column-name"]) parts[kind].style.width = side;
+  for (const kind of ["cells", "columns", "column-name"]) parts[kind].style.width = side;
   parts.cells.style.height = parts.rows.style.height = `${cellHeight * height}px`;
   const context = parts.canvas.getContext("2d");
   context.font = getComputedStyle(parts.root).font;
   const longest = (texts) => Math.max(0, ...texts.map((text) => context.measureText(text).width));
+  const wide = longest([data.title]) * 1.1 > cellWidth * width; // it is bold
+  parts.root.classList.toggle("narrow", wide);
   parts.columns.classList.toggle("upright", longest(data.columns) + 6 > cellWidth);
-  const texts = data.numbers ? Array.from(data.weights, (_, i) => cellText(data, i)) : [];
+  const texts = data.numbers ? Array.from(data.weights, (_, i) => cellText(data, i).split("\n")).flat() : [];
   parts.numbers.hidden = longest(texts) + 4 > cellWidth || cellHeight < 15;
   Object.assign(parts, {cellWidth, cellHeight});
   thin(parts, data, selected);
@@ -336,11 +355,13 @@ function showTip(parts, data, row, column) {
 // ---- words
 
 function placeInWords(data, row, column) {
-  return `${data.rowName} ${data.rows[row]}, ${data.columnName} ${data.columns[column]}`;
+  const names = [`${data.rowName} ${data.rows[row]}`, `${data.columnName} ${data.columns[column]}`];
+  return names.map((name) => name.trim()).filter(Boolean).join(", ");
 }
 
 function valueInWords(data, i) {
   const value = `${data.valueName} ${written(data.weights[i], Math.max(3, data.digits))}`;
+  if (data.texts) return data.texts[i].replace("\n", " ");
   return data.masked?.[i] ? `masked${data.maskedText ? ` (${data.maskedText})` : ""}` : value;
 }
 

@@ -1,11 +1,13 @@
 // Look of an attention map. All colors but those of the cells come from the page's theme.
 
 const STYLE = `
-.attention-map { color: var(--jp-content-font-color1, var(--colab-primary-text-color, inherit));
+.attention-map { --map-sheet: #f2f2f2; --map-sheet-edge: #888; color: var(--jp-content-font-color1, var(--colab-primary-text-color, inherit));
   font: 13px/1.25 var(--jp-ui-font-family, system-ui, sans-serif); position: relative; display: grid;
-  grid-template-columns: auto auto 1fr; justify-items: start; width: 100%; }
+  grid-template-columns: max-content max-content minmax(0, 1fr); justify-items: start; width: 100%; }
+.attention-map.dark { --map-sheet: #333; }
 .course-projected .attention-map { font-size: 20px; }
 .attention-map-title { grid-area: 1 / 3; max-width: 100%; font-weight: 600; padding-bottom: 3px; }
+.attention-map.narrow .attention-map-title { grid-column: 1 / -1; }
 .attention-map-row-name { grid-area: 2 / 1; align-self: center; writing-mode: vertical-rl; rotate: 180deg; }
 .attention-map-column-name { grid-area: 4 / 3; justify-self: start; text-align: center; }
 .attention-map-rows { grid-area: 2 / 2; display: grid; justify-items: end; align-items: center; }
@@ -24,7 +26,7 @@ const STYLE = `
 .attention-map.dark .attention-map-cells:focus-visible { outline-color: #8cc4ff; }
 .attention-map-cells canvas { width: 100%; height: 100%; display: block; image-rendering: pixelated; }
 .attention-map-numbers { position: absolute; inset: 0; display: grid; pointer-events: none; }
-.attention-map-numbers span { place-self: center; white-space: pre; }
+.attention-map-numbers span { place-self: center; white-space: pre; text-align: center; }
 .attention-map-frame, .attention-map-cell { position: absolute; box-sizing: border-box;
   pointer-events: none; outline: 2px solid #c44601; }
 .attention-map-cell { outline-width: 3px; }

@@ -18,6 +18,7 @@ KINDS = {  # of controls, in the order in which they are moved: what is typed ma
 }
 
 
+DRAWN = "e => e.tagName === 'CANVAS' ? e.offsetWidth > 50 : e.complete && e.naturalWidth > 100"
 LABEL = """control => {
   const row = control.closest(".widget-inline-hbox, .widget-checkbox, .widget-dropdown, .widget-text, " +
     ".widget-toggle-buttons");
@@ -48,12 +49,10 @@ class Frame:
 
     def appears(self) -> None:
         """Wait for its first picture, and begin to watch it."""
-        image = self.place.locator("img").first
-        image.wait_for(timeout=60_000)
-        image.scroll_into_view_if_needed()
-        self.page.wait_for_function(
-            "img => img.complete && img.naturalWidth > 100", arg=image.element_handle()
-        )
+        picture = self.place.locator("img:visible, .attention-map canvas").first
+        picture.wait_for(timeout=60_000)
+        picture.scroll_into_view_if_needed()
+        self.page.wait_for_function(DRAWN, arg=picture.element_handle())
         self.place.first.evaluate("frame => window.course.watch(frame)")
 
     def controls(self) -> Iterator[tuple[str, str, Locator]]:

@@ -1,0 +1,71 @@
+"""Explorer whose picture is an attention map: drawn by the browser, or as a PNG where that is impossible."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import ipywidgets
+
+from course_lib.viz import figures
+from course_lib.viz.style import is_projected, style_context
+from course_lib.widgets.attention_map import AttentionMap
+from course_lib.widgets.explorer import PROJECTED, Explorer
+from course_lib.widgets.heatmap import Place
+from course_lib.widgets.heatmap_picture import draw_heatmaps
+from course_lib.widgets.markup import Markup
+
+
+class MapExplorer(Explorer):
+    """Controls above one or several heatmaps and a line of text.
+
+    picture: as in `Explorer`, with an `AttentionMap` in place of the figure. Its function is also called
+        with `selected`, the `Place` that is selected, and calls `show_maps` for what is to be seen.
+    widths, shared: as in `AttentionMap`.
+    on_select, on_press: called with a `Place`; they may move controls, and the picture is drawn after them.
+    """
+
+    def __init__(
+        self,
+        controls: Mapping[str, ipywidgets.Widget],
+        picture: Callable[[AttentionMap], Callable[..., str | tuple[str, Markup]]],
+        summary: str,
+        size: tuple[float, float] = (7.0, 3.0),
+        widths: Sequence[float | int] = (1,),
+        shared: bool = False,
+        cell: int = 44,
+        on_select: Callable[[Place], object] | None = None,
+        on_press: Callable[[Place], object] | None = None,
+    ):
+        scale = PROJECTED if is_projected() else 1.0
+        self.maps = AttentionMap(
+            widths=[float(width) for width in widths],
+            shared=shared,
+            cell=round(cell * scale),
+            height=round(size[1] * scale * figures.CSS_DPI),
+            layout={"width": f"{round(size[0] * scale * figures.CSS_DPI)}px", "max_width": "100%"},
+        )
+        super().__init__(controls, lambda figure: picture(self.maps), summary, size)
+        self.image.add_class("course-map-fallback")  # a page that draws the maps hides it
+        if on_select:
+            self.maps.on_select(on_select)
+        if on_press:
+            self.maps.on_press(on_press)
+        self.maps.on_select(self.redraw)
+
+    def snapshot(self) -> bytes:
+        with style_context(self.projected):
+            self._draw_picture()
+        return super().snapshot()
+
+    def _values(self) -> dict[str, Any]:
+        return super()._values() | {"selected": self.maps.place}
+
+    def _pictures(self) -> list[ipywidgets.Widget]:
+        return [self.image, self.maps]
+
+    def _draw(self) -> None:
+        if not self.maps.alive:
+            self._draw_picture()
+
+    def _draw_picture(self) -> None:
+        draw_heatmaps(self.figure, self.maps, self.maps.height / figures.CSS_DPI)
+        self.image.value = self.canvas.png()

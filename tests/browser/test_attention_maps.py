@@ -1,0 +1,165 @@
+"""Attention maps in both front ends: hover, click, arrow keys; and nothing grows while one is used."""
+
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
+
+from helpers.browser.moves import Frame  # noqa: E402
+from helpers.browser.pages import Trouble, open_chapter, open_lab, open_voila, page_of  # noqa: E402
+from playwright.sync_api import Page, expect  # noqa: E402
+
+from course_lib.widgets.gallery import exhibits  # noqa: E402
+from course_lib.widgets.head_task_model import look  # noqa: E402
+from course_lib.widgets.heads import SENTENCE  # noqa: E402
+
+FRONT_ENDS = {"JupyterLab": ("lab", open_lab), "Voilà": ("voila", open_voila)}
+WORDS = SENTENCE.split()
+TIMED, MOVES = 20, 500
+# when the line below the picture changed, counted from the last key or button
+WATCH_TEXT = """frame => {
+  window.answers = [];
+  const watch = new MutationObserver(() => answers.push(performance.now() - course.since));
+  watch.observe(frame.querySelector('[role="status"]').parentElement, {childList: true, subtree: true});
+}"""
+
+
+class Map:
+    """One of the maps of a widget on the page."""
+
+    def __init__(self, frame: Frame, index: int, rows: int, columns: int):
+        self.frame, self.rows, self.columns = frame, rows, columns
+        self.root = frame.place.locator(".attention-map").nth(index)
+        self.cells = self.root.locator(".attention-map-cells")
+
+    def at(self, row: int, column: int) -> dict[str, float]:
+        """The middle of a cell, from the upper left corner of the map."""
+        box = self.cells.bounding_box()
+        x, y = (column + 0.5) / self.columns, (row + 0.5) / self.rows
+        return {"x": x * box["width"], "y": y * box["height"]}
+
+    def click(self, row: int, column: int) -> None:
+        self.cells.click(position=self.at(row, column))
+
+
+@pytest.fixture(scope="module", params=FRONT_ENDS)
+def front_end(request, browser) -> Iterator[tuple[str, Page, Trouble]]:
+    server, open_page = FRONT_ENDS[request.param]
+    with page_of(browser) as (page, trouble):
+        open_page(page, request.getfixturevalue(server))
+        yield request.param, page, trouble
+
+
+def opened(page: Page, widget: str) -> Frame:
+    exhibit = exhibits(widget)[0]
+    open_chapter(page, exhibit)
+    frame = Frame(page, exhibit.widget)
+    frame.appears()
+    return frame
+
+
+def line(frame: Frame):
+    return frame.place.locator('[role="status"]')
+
+
+def test_a_word_is_followed_through_the_heads(front_end) -> None:
+    _, page, trouble = front_end
+    frame = opened(page, "heads")
+    second = Map(frame, 1, 6, 6)
+    expect(frame.place.locator("img")).to_be_hidden()  # the maps are there in its place
+    second.cells.hover(position=second.at(2, 0))
+    weight = look(4, WORDS)[0][1, 2, 0].item()
+    expect(second.root.locator(".attention-map-tip")).to_have_text(f"query is, key your: weight {weight:.3f}")
+    second.click(1, 3)
+    expect(line(frame)).to_contain_text("From cat, word 2,")
+    expect(second.root.locator(".attention-map-words")).to_contain_text("query cat, key a: weight")
+    page.keyboard.press("ArrowDown")
+    expect(line(frame)).to_contain_text("From is, word 3,")
+    expect(frame.place.locator(".attention-map-rows .chosen").first).to_have_text("is")
+    page.keyboard.press("Escape")
+    expect(line(frame)).not_to_contain_text("From")
+    frame.place.locator(".attention-map-rows span").nth(4).click()
+    expect(line(frame)).to_contain_text("From lovely, word 5,")
+    assert not trouble.errors
+
+
+def test_cells_are_masked_by_a_click_and_by_the_space_bar(front_end) -> None:
+    _, page, trouble = front_end
+    frame = opened(page, "mask")
+    scores = Map(frame, 1, 5, 5)
+    scores.click(4, 0)
+    expect(line(frame)).to_contain_text("1 cell changed by hand: 11 of 25")
+    expect(scores.root.locator(".attention-map-numbers span").nth(20)).to_have_text("-∞")
+    page.keyboard.press("Space")
+    expect(line(frame)).to_contain_text("12 of 25")
+    assert not trouble.errors
+
+
+def test_an_entry_of_a_product_is_chosen_by_a_click(front_end) -> None:
+    _, page, trouble = front_end
+    frame = opened(page, "bmm")
+    Map(frame, 2, 3, 5).click(2, 4)
+    expect(line(frame)).to_contain_text("scores[1, 2, 4] =")
+    expect(frame.place.locator(".attention-map").nth(0).locator(".chosen")).to_have_text("2")
+    assert not trouble.errors
+
+
+@pytest.mark.parametrize("widget", ["heads", "mask"])
+def test_how_long_the_kernel_takes_to_answer_a_click(front_end, widget: str, report) -> None:
+    name, page, _ = front_end
+    frame = opened(page, widget)
+    size = len(WORDS) if widget == "heads" else 5
+    cells = Map(frame, 1, size, size)
+    frame.place.first.evaluate(WATCH_TEXT)
+    for i in range(TIMED):
+        cells.click(i % size, (i + 1) % size)
+        page.wait_for_function("n => answers.length >= n", arg=i + 1)
+        page.wait_for_timeout(100)
+    report.add(f"{name}: click", f"{widget}_explorer", page.evaluate("answers"))
+
+
+def test_nothing_grows_over_500_moves(front_end, capsys) -> None:
+    name, page, _ = front_end
+    frame = opened(page, "heads")
+    Map(frame, 0, 6, 6).click(0, 0)
+    press(page, 50)
+    before = heap(page), kernel()
+    press(page, MOVES)
+    after = heap(page), kernel()
+    script, python = ((b - a) / 2**20 for a, b in zip(before, after, strict=True))
+    with capsys.disabled():
+        print(f"\n≈ {name}, {MOVES} moves: page {script:+.2f} MiB, kernel {python:+.2f} MiB")
+    assert script < 5 and python < 30
+
+
+def press(page: Page, times: int) -> None:
+    for i in range(times):
+        page.keyboard.press("ArrowDown" if i % 10 < 5 else "ArrowUp")
+        page.wait_for_timeout(15)
+    page.wait_for_timeout(1500)
+
+
+def heap(page: Page) -> float:
+    """Bytes that the page's scripts hold after a garbage collection."""
+    session = page.context.new_cdp_session(page)
+    session.send("HeapProfiler.collectGarbage")
+    session.send("Performance.enable")
+    metrics = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+    session.detach()
+    return metrics["JSHeapUsedSize"]
+
+
+def kernel() -> int:
+    """Bytes of the kernels of the servers that these tests started."""
+    return sum(map(kernel_memory, psutil.Process().children(recursive=True)))
+
+
+def kernel_memory(process: psutil.Process) -> int:
+    """Bytes of a kernel; 0 for any other process, and for one that has ended."""
+    try:
+        is_kernel = "ipykernel_launcher" in process.cmdline()
+        return process.memory_info().rss if is_kernel else 0
+    except psutil.Error:
+        return 0
