@@ -36,12 +36,13 @@ class MapExplorer(Explorer):
         on_press: Callable[[Place], object] | None = None,
     ):
         scale = PROJECTED if is_projected() else 1.0
+        width = round(size[0] * scale * figures.CSS_DPI)
         self.maps = AttentionMap(
             widths=[float(width) for width in widths],
             shared=shared,
             cell=round(cell * scale),
             height=round(size[1] * scale * figures.CSS_DPI),
-            layout={"width": f"{round(size[0] * scale * figures.CSS_DPI)}px", "max_width": "100%"},
+            layout={"width": "100%" if is_projected() else f"{width}px", "max_width": "100%"},
         )
         super().__init__(controls, lambda figure: picture(self.maps), summary, size)
         self.image.add_class("course-map-fallback")  # a page that draws the maps hides it
