@@ -54,6 +54,7 @@ def translation_explorer(
         "while the notebook is running.",
         size=(7.0, 4.6),
         widths=(3.2, 1.1, 0.9),
+        cell=38,
         on_select=choose,
     )
 

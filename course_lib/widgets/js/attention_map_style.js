@@ -5,10 +5,12 @@ const STYLE = `
   font: 13px/1.25 var(--jp-ui-font-family, system-ui, sans-serif); position: relative; display: grid;
   grid-template-columns: max-content max-content minmax(0, 1fr); justify-items: start; width: 100%; }
 .attention-map.dark { --map-sheet: #333; }
-.course-projected .attention-map { font-size: 20px; }
+.course-projected .attention-map, .course-projected .attention-map * {
+  font-size: calc(0.85 * var(--course-letters, 24px)); }
 .attention-map-title { grid-area: 1 / 3; max-width: 100%; font-weight: 600; padding-bottom: 3px; }
 .attention-map.narrow .attention-map-title { grid-column: 1 / -1; }
-.attention-map-row-name { grid-area: 2 / 1; align-self: center; writing-mode: vertical-rl; rotate: 180deg; }
+.attention-map-row-name { grid-area: 2 / 1; align-self: center; writing-mode: vertical-rl; rotate: 180deg;
+  padding-left: 4px; }
 .attention-map-column-name { grid-area: 4 / 3; justify-self: start; text-align: center; }
 .attention-map-rows { grid-area: 2 / 2; display: grid; justify-items: end; align-items: center; }
 .attention-map-columns { grid-area: 3 / 3; display: grid; justify-items: center; align-items: start; }

@@ -4,6 +4,7 @@ import {attentionMap} from "./attention_map.js";
 
 const GAP = 14; // pixels between two maps
 const NARROWEST = 120; // pixels of a map, before the next one moves to a new line
+const PROJECTED = 0.55; // of the window's height: all rows together, on a projector
 
 function render({model, el}) {
   hideFallback();
@@ -77,12 +78,14 @@ function arrange(grid, maps, shown, model) {
   const widths = model.get("widths").slice(0, shown.length);
   const across = Math.max(1, Math.min(widths.length, Math.floor(room / NARROWEST)));
   const lines = Math.ceil(shown.length / across);
+  const most = grid.closest(".course-projected") ? PROJECTED * window.innerHeight : Infinity;
+  const height = Math.min(model.get("height"), most);
   shown.forEach((data, i) => {
     maps[i].map.update({
       ...data,
       rowLabels: !shared || i % across === 0,
       columnLabels: !shared || i + across >= shown.length,
-      maxHeight: model.get("height") / lines,
+      maxHeight: height / lines,
       maxCell: model.get("cell"),
       selected: framed(model, shown, i),
     });
