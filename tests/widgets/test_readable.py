@@ -290,9 +290,16 @@ MOTION = re.compile(
 )
 
 
+TIMERS = {  # scripts that may call setInterval
+    "model_explorer.js": "its button Play, which also stops",
+    "accessible_names.js": "waits for controls to appear; draws nothing",
+}
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_nothing_moves_by_itself(path: Path):
-    assert not MOTION.search(path.read_text(encoding="utf-8"))
+    found = set(MOTION.findall(path.read_text(encoding="utf-8")))
+    assert found == ({"setInterval"} if path.name in TIMERS else set())
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
