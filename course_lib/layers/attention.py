@@ -30,6 +30,13 @@ def attention(
     return weights @ v, weights
 
 
+def head_width(d_model: int, heads: int) -> int:
+    """Width of one head. Raises ValueError if `heads` does not divide `d_model`."""
+    if d_model % heads:
+        raise ValueError(f"heads={heads} does not divide d_model={d_model}")
+    return d_model // heads
+
+
 class MultiHeadAttention(nn.Module):
     """Multi-head attention: project, split into heads, attend in each head, merge.
 
@@ -57,13 +64,11 @@ class MultiHeadAttention(nn.Module):
         kv_heads: int | None = None,
     ):
         super().__init__()
-        if d_model % heads:
-            raise ValueError(f"heads={heads} does not divide d_model={d_model}")
+        self.d_head = head_width(d_model, heads)
         self.heads, self.kv_heads = heads, heads if kv_heads is None else kv_heads
         if self.kv_heads < 1 or heads % self.kv_heads:
             raise ValueError(f"kv_heads={kv_heads} does not divide heads={heads}")
         self.dropout, self.rotary, self.qk_norm = dropout, rotary, qk_norm
-        self.d_head = d_model // heads
         self.w_q = nn.Linear(d_model, d_model, bias)
         self.w_kv = nn.Linear(d_model, 2 * self.kv_heads * self.d_head, bias)
         self.w_o = nn.Linear(d_model, d_model, bias)

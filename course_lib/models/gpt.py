@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_lib.generation.state import TextGenerator
+from course_lib.layers.attention import head_width
 from course_lib.layers.blocks import ACTIVATIONS, EncoderBlock
 from course_lib.layers.kv_cache import GrowingCache
 from course_lib.layers.masks import Mask, causal_mask
@@ -50,7 +51,8 @@ class GPT(nn.Module):
         for field, known in (("positions", POSITIONS), ("activation", ACTIVATIONS)):
             if getattr(c, field) not in known:
                 raise ValueError(f"{field}={getattr(c, field)!r} is none of {sorted(known)}")
-        rotary = RotaryPositions(c.max_tokens, c.d_model // c.heads) if c.positions == "rotary" else None
+        d_head = head_width(c.d_model, c.heads)
+        rotary = RotaryPositions(c.max_tokens, d_head) if c.positions == "rotary" else None
         sizes = (c.d_model, c.heads, 4 * c.d_model, c.dropout, "pre", ACTIVATIONS[c.activation], rotary)
         self.embedding = nn.Embedding(c.vocab, c.d_model)
         self.positions = POSITIONS[c.positions](c.max_tokens, c.d_model)

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from course_lib.generation.state import CompiledStep
+from course_lib.layers.attention import head_width
 from course_lib.layers.blocks import ACTIVATIONS, DecoderBlock, EncoderBlock
 from course_lib.layers.kv_cache import DecoderCache
 from course_lib.layers.masks import causal_mask, nonpad_indices, padding_mask
@@ -75,7 +76,8 @@ class Seq2Seq(nn.Module):
         for field, known in (("positions", POSITIONS), ("activation", ACTIVATIONS)):
             if getattr(c, field) not in known:
                 raise ValueError(f"{field}={getattr(c, field)!r} is none of {sorted(known)}")
-        rotary = RotaryPositions(c.max_tokens, c.d_model // c.heads) if c.positions == "rotary" else None
+        d_head = head_width(c.d_model, c.heads)
+        rotary = RotaryPositions(c.max_tokens, d_head) if c.positions == "rotary" else None
         sizes = (c.d_model, c.heads, c.d_ff, c.dropout, c.norm, ACTIVATIONS[c.activation], rotary, c.qk_norm)
         last = nn.LayerNorm if c.norm == "pre" else nn.Identity
         self.embedding = nn.Embedding(c.vocab, c.d_model)

@@ -98,7 +98,7 @@ def decode(model: Seq2Seq, source: Int[Tensor, "batch source"], most: int, width
 
 
 def precision_of_decoding(
-    precision: str, model: Seq2Seq, sources: Sequence[Int[Tensor, "batch source"]], width: int
+    precision: str, model: Seq2Seq, sources: Sequence[Int[Tensor, "_ _"]], width: int
 ) -> str:
     """Like `choose_precision`; "auto" on a CPU measures the first tokens of a batch of median length.
 

@@ -48,4 +48,4 @@ def test_a_set_that_cannot_be_had_is_an_error_and_nothing_is_trained(tmp_path):
 
 def test_contradicting_settings_are_named(tmp_path):
     code, _, err = command("--data", "grammar", "--steps", 5, "--d-model", 127, "--out", tmp_path / "run")
-    assert code == 1 and "d_model=127" in err
+    assert code == 1 and "d_head=127 is odd" in err
