@@ -34,7 +34,7 @@ REPO, BRANCH = "teacher/fork", "spring"
 LOADED = "import IPython, ipywidgets, matplotlib.pyplot, numpy, pandas, torch"  # before the set-up cell
 SECONDS = 1800  # for a cell, on a machine with much else to do
 # All that the course needs and Colab lacks; colorama, lxml, portalocker and tabulate are sacrebleu's.
-NEEDED = {"course-lib", "jaxtyping", "wadler-lindig"}
+NEEDED = {"course-lib", "jaxtyping", "wadler-lindig", "anywidget", "psygnal"}
 NEEDED |= {"sacrebleu", "colorama", "lxml", "portalocker", "tabulate"}
 
 
