@@ -18,7 +18,7 @@ KINDS = {  # of controls, in the order in which they are moved: what is typed ma
 }
 
 
-DRAWN = "e => e.tagName === 'CANVAS' ? e.offsetWidth > 50 : e.complete && e.naturalWidth > 100"
+DRAWN = "e => e.tagName === 'IMG' ? e.complete && e.naturalWidth > 100 : e.offsetWidth > 50"
 LABEL = """control => {
   const row = control.closest(".widget-inline-hbox, .widget-checkbox, .widget-dropdown, .widget-text, " +
     ".widget-toggle-buttons");
@@ -49,7 +49,7 @@ class Frame:
 
     def appears(self) -> None:
         """Wait for its first picture, and begin to watch it."""
-        picture = self.place.locator("img:visible, .attention-map canvas").first
+        picture = self.place.locator("img:visible, .attention-map canvas, .mx-card").first
         picture.wait_for(timeout=60_000)
         picture.scroll_into_view_if_needed()
         self.page.wait_for_function(DRAWN, arg=picture.element_handle())
