@@ -2,7 +2,7 @@
 
 python -m course_lib.cli.explorer_page explorer.html
 
-It holds the traces of the sentences in `EXAMPLES`; the site has it as a page of its own.
+It holds the traces of the sentences in `EXAMPLES`; the site publishes the same page.
 """
 
 import argparse

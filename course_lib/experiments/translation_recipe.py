@@ -30,7 +30,7 @@ from torch import Tensor, nn
 from course_lib.datasets import TranslationData
 from course_lib.experiments import storage
 from course_lib.experiments.recipes import prepare_translation, recipe
-from course_lib.experiments.translation_tries import scores
+from course_lib.experiments.translation_tries import scores, seconds_in_turns
 from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.pretrained.gpt2 import SINCE_GPT2
 from course_lib.tasks.translation import TranslationLoss
@@ -171,15 +171,7 @@ def measure_costs(names: Iterable[str]) -> list[dict[str, Any]]:
     remaining = {name: run.remaining() for name, run in runs.items()}
     for name, run in runs.items():
         run.training_step(deepcopy(next(remaining[name])))  # the first step is slower, and not counted
-    seconds = dict.fromkeys(names, 0.0)
-    for _ in range(TURNS):
-        for name in names:
-            begin = time.process_time()
-            for _ in range(TURN):
-                runs[name].training_step(next(remaining[name]))
-            runs[name].flush()
-            seconds[name] += time.process_time() - begin
-        names = [*names[1:], names[0]]  # the first one may meet shapes that are new to the kernels
+    seconds = seconds_in_turns(runs, remaining, TURN, TURNS)
     return [{"name": name, "cost": round(own / seconds["original"], 3)} for name, own in seconds.items()]
 
 

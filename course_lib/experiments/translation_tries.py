@@ -14,6 +14,7 @@ same name and seed in results/translation_tries.json; `stored()` reads them.
 import argparse
 import json
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -245,17 +246,25 @@ def measure_costs() -> list[dict[str, Any]]:
     runs = {name: prepared(name, 0, steps + 1, steps * 64)[2] for name in names}  # one epoch and a step each
     for run in runs.values():
         run.training_step(run.batches.batch_of(range(4)))  # the first step is slower, and not counted
-    going = {name: run.remaining() for name, run in runs.items()}
-    seconds = dict.fromkeys(names, 0.0)
-    for _ in range(TURNS):
+    batches = {name: run.remaining() for name, run in runs.items()}
+    seconds = seconds_in_turns(runs, batches, TURN, TURNS)
+    return [{"name": name, "cost": round(own / seconds["base"], 3)} for name, own in seconds.items()]
+
+
+def seconds_in_turns(
+    runs: Mapping[str, Trainer], batches: Mapping[str, Iterator[Any]], turn: int, turns: int
+) -> dict[str, float]:
+    """Processor time of each run for turn × turns steps, in seconds; the runs take turns of `turn` steps."""
+    names, seconds = list(runs), dict.fromkeys(runs, 0.0)
+    for _ in range(turns):
         for name in names:
             begin = time.process_time()
-            for _ in range(TURN):
-                runs[name].training_step(next(going[name]))
+            for _ in range(turn):
+                runs[name].training_step(next(batches[name]))
             runs[name].flush()
             seconds[name] += time.process_time() - begin
         names = [*names[1:], names[0]]  # the first one meets shapes that no kernel has been prepared for
-    return [{"name": name, "cost": round(own / seconds["base"], 3)} for name, own in seconds.items()]
+    return seconds
 
 
 def known_cost(name: str) -> float:

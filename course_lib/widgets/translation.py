@@ -131,11 +131,11 @@ def cross_attention(
     """One row per target token so far, the current one framed; one column per source token."""
     first = max(0, step - ROWS)
     rows = min(ROWS, len(seen.target))
-    blank = weights.new_full((rows, weights.shape[1]), float("nan"))
-    blank[: step - first] = weights[first:step]
+    padded = weights.new_full((rows, weights.shape[1]), float("nan"))
+    padded[: step - first] = weights[first:step]
     names = seen.target[first:step]
     return Heatmap(
-        weights=blank,
+        weights=padded,
         rows=names + [""] * (rows - len(names)),
         columns=seen.source,
         title=title,
