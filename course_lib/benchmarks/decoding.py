@@ -92,7 +92,7 @@ def decoding(plan: Plan) -> Iterator[Comparison]:
 
 
 def our_faster_writers(plan: Plan, sizes: Sizes, tokens: int) -> dict[str, Write]:
-    """Ours in the precision that this device is fast in (`translate` measures first), and compiled."""
+    """Ours in the faster precision of this device (what `precision="auto"` finds), eager and compiled."""
     precision = choose_precision("auto", torch.device(plan.device))
     if plan.tiny or precision == "fp32":
         return {}

@@ -22,7 +22,7 @@ from course_lib.text.tokenizers import PAD
 
 SIZES = Sizes(vocab=15_000, d_model=256, heads=8, d_ff=2048, layers=1, batch=64, max_tokens=20)
 TINY = Sizes(vocab=50, d_model=16, heads=2, d_ff=24, layers=1, batch=4, max_tokens=20)
-PRESET = Sizes(vocab=6000, d_model=192, heads=3, d_ff=768, layers=2, batch=64)  # "spa-eng-8"
+PRESET = Sizes(vocab=6000, d_model=192, heads=3, d_ff=768, layers=2, batch=64)  # "spa-eng-8-original"
 
 
 class WideAttention(nn.Module):
@@ -112,7 +112,7 @@ def keras(plan: Plan) -> Iterator[Comparison]:
         workload.as_subwords(words, small.vocab), small.batch, plan.device, bucketed=True
     )
     trainers = {
-        "ours, preset spa-eng-8": Trainer(ours(small, 0.0), subwords, plan, whole=True),
+        "ours, preset spa-eng-8-original": Trainer(ours(small, 0.0), subwords, plan, whole=True),
         "ours, its sizes": Trainer(ours(sizes, 0.1), batches, plan, whole=True),
         "Keras-like": TutorialTrainer(sizes, batches, plan),
     }

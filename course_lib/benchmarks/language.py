@@ -10,11 +10,13 @@ from torch import Tensor, nn
 from course_lib.benchmarks.timing import Comparison, Plan, Turn, measure
 from course_lib.experiments.nanogpt import NanoGPT, Setting
 from course_lib.generation.decoding import greedy_decode
+from course_lib.layers.blocks import FeedForward
 from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.pretrained.gpt2 import SINCE_GPT2, to_hugging_face
 from course_lib.training.precision import autocast, with_cpu_bf16_attention
 
 OURS, MODERN, NANO, THEIRS, RECOMPUTED = "ours", "ours, modern", "nanoGPT", "transformers", "ours, no cache"
+LIKE_NANO = "ours, in nanoGPT's form"
 SIZES = {"vocab": 65, "d_model": 128, "heads": 4, "layers": 4, "max_tokens": 64}
 TINY = {"vocab": 13, "d_model": 16, "heads": 2, "layers": 2, "max_tokens": 12}
 PROMPT, PROMPT_TINY = 4, 2
@@ -33,6 +35,16 @@ def nano(sizes: dict[str, int]) -> NanoGPT:
     """The rebuilt nanoGPT with these sizes."""
     same = {"vocab": sizes["vocab"], "heads": sizes["heads"], "layers": sizes["layers"]}
     return NanoGPT(Setting(**same, width=sizes["d_model"], context=sizes["max_tokens"]))
+
+
+def in_nanogpt_form(model: GPT) -> GPT:
+    """Remove the biases and take the exact GELU, in place: then it computes what nanoGPT computes."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear | nn.LayerNorm):
+            module.register_parameter("bias", None)
+        elif isinstance(module, FeedForward):
+            module.activation = F.gelu
+    return model
 
 
 class Trainer:
@@ -60,11 +72,11 @@ class Trainer:
 
 
 def training(plan: Plan) -> Iterator[Comparison]:
-    """Ours in GPT-2's form against the others, with equal sizes, batches and optimizer; and modern."""
+    """Ours in GPT-2's form, and in two others, against the others: equal sizes, batches and optimizer."""
     sizes = sizes_of(plan)
     for batch in (12, 32):
         models = {OURS: ours(sizes), NANO: nano(sizes), THEIRS: to_hugging_face(ours(sizes))}
-        models[MODERN] = ours(sizes, **SINCE_GPT2)
+        models |= {LIKE_NANO: in_nanogpt_form(ours(sizes)), MODERN: ours(sizes, **SINCE_GPT2)}
         for precision in ("fp32", "bf16"):
             case = f"training, batch {batch}, {sizes['max_tokens']} tokens, {precision}"
             comparison = Comparison("gpt", case, "tokens/s", OURS, None, (NANO, THEIRS))

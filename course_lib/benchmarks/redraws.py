@@ -1,7 +1,6 @@
 """Redraw time of each widget: from the move of a control to its new figure and text."""
 
 import datetime
-import math
 import statistics
 import time
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from course_lib.utils import machine
 from course_lib.utils.progress_bar import tracked
 from course_lib.widgets import gallery
 from course_lib.widgets.map_explorer import MapExplorer
+from course_lib.widgets.recording import values
 
 GROUP = "widgets"  # the name for `bench`, which measures it alone
 AIM = 60.0  # milliseconds, for the median of a widget
@@ -27,24 +27,6 @@ def makers() -> dict[str, Callable[[], Any]]:
     explorers = [name for name in widgets.__all__ if name.endswith("_explorer")]
     names = [name for name in explorers if name not in gallery.BROWSER_DRAWN]
     return {name: gallery.MODELS.get(name, getattr(widgets, name)) for name in names}
-
-
-def values(control: ipywidgets.Widget) -> list[Any]:
-    """Every value that the control can take; for a text field, only its text with the last word repeated.
-
-    Raises ValueError for an unknown kind of control.
-    """
-    if hasattr(control, "options"):
-        return [option[1] if isinstance(option, tuple) else option for option in control.options]
-    if isinstance(control, ipywidgets.Text):
-        return [f"{control.value} {control.value.split()[-1]}"]  # every vocabulary has that word
-    if isinstance(control.value, bool):
-        return [False, True]
-    if not isinstance(getattr(control, "max", None), int | float):
-        raise ValueError(f"no values are known for a {type(control).__name__}")
-    steps = math.floor((control.max - control.min) / control.step + 1e-6)
-    places = [control.min + i * control.step for i in range(steps + 1)]
-    return [control.base**place for place in places] if hasattr(control, "base") else places
 
 
 def through(control: ipywidgets.Widget) -> list[float]:

@@ -1,4 +1,4 @@
-"""`present`: the widgets on one page, for the projector.
+"""`present`: the widgets one at a time on a page for the projector.
 
 Voilà serves it on localhost only, behind a token that changes with every start. Nothing is loaded from the
 network.
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from course_lib.cli import arguments, environment
 
-HELP = "shows the widgets on one page, for the projector: all, a chapter's, or one"
+HELP = "shows the widgets one at a time, for the projector: all, those of a chapter, or a single one"
 FOLDER = Path(__file__).with_name("voila")
 HOST = "127.0.0.1"
 EXTENSIONS = (  # the ones that draw widgets; other JupyterLab extensions fail on a Voilà page

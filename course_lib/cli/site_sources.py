@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from nbformat import NotebookNode
+from nbformat.v4 import new_output
 
-from course_lib.cli import colab, explorer_page, notebook_io, site_reference
+from course_lib.cli import colab, explorer_page, maps_page, notebook_io, site_reference
 from course_lib.cli.github import Repository
 from course_lib.cli.requirements import ROOT
 from course_lib.utils.chapters import CHAPTER
@@ -21,9 +22,12 @@ from course_lib.utils.chapters import CHAPTER
 HOME = "README.md"
 EXPLORER = "explorer.html"
 MOTION = re.compile(r"!\[[^\]]*\]\(docs/images/model_explorer\.png\)")
-INVITATION = (  # raw HTML: Sphinx does not know the page
+MAPS = "maps.html"
+INVITATION = (  # raw HTML: Sphinx does not know the pages
     f'<p><a href="{EXPLORER}"><b>Open the model explorer</b></a>: click through a translator and a GPT, '
     "down to the arithmetic of one attention head.</p>"
+    f'<p><a href="{MAPS}"><b>Open the attention maps</b></a> of the chapters: heads, masks, translation, '
+    "language models, pixels.</p>"
 )
 RENAMED = {HOME: "index.md", ".github/CONTRIBUTING.md": "docs/contributing.md"}
 GUIDES = ("docs/*.md", ".github/CONTRIBUTING.md", "CHANGELOG.md")
@@ -65,10 +69,17 @@ def write(folder: Path) -> None:
         (folder / "api").mkdir(exist_ok=True)
         (folder / "api" / f"{name}.rst").write_text(site_reference.page(name), encoding="utf-8")
     copy_pictures(folder)
-    (folder / "extra" / EXPLORER).write_text(explorer_page.page("notebooks/"), encoding="utf-8")
+    write_pages(folder / "extra")
     for name in ("conf.py", "_static"):
         copy = shutil.copytree if (ROOT / "docs" / name).is_dir() else shutil.copy
         copy(ROOT / "docs" / name, folder / name)
+
+
+def write_pages(folder: Path) -> None:
+    """Write the pages that Sphinx does not make, and the scripts of the maps, which chapters show as well."""
+    (folder / EXPLORER).write_text(explorer_page.page("notebooks/"), encoding="utf-8")
+    maps_page.write_scripts(folder / maps_page.FOLDER)
+    (folder / MAPS).write_text(maps_page.page(maps_page.FOLDER, maps_page.chapters(ROOT)), encoding="utf-8")
 
 
 def with_explorer(text: str) -> str:
@@ -121,7 +132,8 @@ def prepare(nb: NotebookNode, relink) -> None:
     """Make a notebook a page of the site, in place.
 
     The badge goes (the site has launch buttons), titled and hidden cells are folded, and a picture's alt text
-    is left to the picture. relink: converts the text of a cell.
+    is left to the picture. A map that needs no kernel follows its picture, and takes its place in a browser.
+    relink: converts the text of a cell.
     """
     for cell in nb.cells:
         if cell.cell_type == "markdown":
@@ -129,6 +141,9 @@ def prepare(nb: NotebookNode, relink) -> None:
         elif cell.cell_type == "code":
             fold(cell)
             cell.outputs = [output for output in cell.outputs if not is_spoken(output)]
+            if name := maps_page.shown_by(cell.source):
+                live = maps_page.element(name, f"../{maps_page.FOLDER}")
+                cell.outputs.append(new_output("display_data", {"text/html": live}))
     nb.cells = [cell for cell in nb.cells if cell.source.strip()]
 
 

@@ -39,8 +39,8 @@ from course_lib.training.trainer import FLUSH_EVERY, Trainer
 
 RESULTS = Path(__file__).parent / "results" / "translation_recipe.json"
 PRESET, STEPS, WARMUP = "spa-eng-8-original", 1000, 300  # steps of the original; of the warm-up, at most
-KEY = ("name", "seed", "steps")  # that a stored run is known by
-TURN, TURNS = 5, 8  # steps of each variant, when costs are measured
+KEY = ("name", "seed", "steps")  # identifies a stored run
+TURN, TURNS = 5, 8  # to measure costs: steps per turn, and turns of each variant
 MUON = {"optimizer": "muon", "lr": 0.01, "weight_decay": 0.1}
 
 
@@ -79,8 +79,8 @@ VARIANTS = {
     "deep-4-1": from_modern("modern, 4 encoder blocks and 1 decoder block", layers=4, decoder_layers=1),
     "one-each": from_modern("modern, 1 encoder block and 1 decoder block", layers=1),
     "wide": from_modern("modern, d_model 256", d_model=256),
-    "batch-32": from_modern("modern, batches of 32", batch=32, lr=0.007),
-    "batch-128": from_modern("modern, batches of 128", batch=128, lr=0.014),
+    "batch-32": from_modern("modern, batches of 32, learning rate 0.007", batch=32, lr=0.007),
+    "batch-128": from_modern("modern, batches of 128, learning rate 0.014", batch=128, lr=0.014),
     "slower": from_modern("modern, learning rate 0.005", lr=0.005),
     "faster": from_modern("modern, learning rate 0.02", lr=0.02),
     "vocab-4000": from_modern("modern, vocabulary of 4,000", vocab=4000),
@@ -108,8 +108,8 @@ class UntiedSeq2Seq(Seq2Seq):
 class Run:
     """One training run and its scores.
 
-    cost: of a step, as a multiple of the original's. seconds: processor time.
-    loss: in nats per token. bleu, chrf: sacreBLEU's; all on the validation sentences.
+    cost: of a step, as a multiple of the original's. seconds: processor time. loss: in nats per token.
+    bleu, chrf: as sacreBLEU computes them. The scores and the loss are those on the validation sentences.
     """
 
     name: str
@@ -179,12 +179,12 @@ def known_cost(name: str) -> float:
     """The stored cost of a variant's step. Raises ValueError if there is none yet."""
     known = {one["name"]: one["cost"] for one in read()["runs"].get("costs", [])}
     if name not in known:
-        raise ValueError(f"the cost of a step of {name!r} is not known yet: call with `costs` first")
+        raise ValueError(f"the cost of a step of {name!r} is not known yet: run the command `costs` first")
     return known[name]
 
 
 def add(part: str, rows: Iterable[dict[str, Any]]) -> None:
-    """Store some rows, replacing those with the same name and seed."""
+    """Store some rows, replacing those with the same name, seed and number of steps."""
     content = read()
     new = {tuple(row.get(key) for key in KEY): row for row in rows}
     others = [row for row in content["runs"].get(part, []) if tuple(row.get(key) for key in KEY) not in new]

@@ -271,7 +271,7 @@ def known_cost(name: str) -> float:
     """The stored cost of a variant's step. Raises ValueError if there is none yet."""
     known = {"base": 1.0} | {one["name"]: one["cost"] for one in read()["runs"].get("costs", [])}
     if name not in known:
-        raise ValueError(f"the cost of a step of {name!r} is not known yet: call with `costs` first")
+        raise ValueError(f"the cost of a step of {name!r} is not known yet: run the command `costs` first")
     return known[name]
 
 

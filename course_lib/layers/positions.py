@@ -88,12 +88,17 @@ def rotate(
 ) -> Float[Tensor, "*batch tokens d_head"]:
     """Rotate features 2i and 2i+1, as a point in the plane, by the angle whose sine and cosine `table` holds.
 
-    table: rows of `sinusoidal`. Rotation keeps lengths; position 0 is not rotated.
-    Source: Su et al. 2021, equations (13) and (15).
+    table: rows of `sinusoidal`. Rotation keeps lengths; position 0 is not rotated. Computes in fp32.
+    Source: Su et al. 2021, equations (12) and (15).
     """
-    a, b = x[..., 0::2], x[..., 1::2]
-    sin, cos = table[..., 0::2], table[..., 1::2]
-    return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2).to(x.dtype)
+    sin, cos = table.float().unflatten(-1, (-1, 2)).unbind(-1)
+    points = x.float().unflatten(-1, (-1, 2))
+    if torch.compiler.is_compiling():  # torch.compile fuses real products, but cannot compile complex ones
+        a, b = points.unbind(-1)
+        rotated = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1)
+    else:  # (a + ib)(cos + i sin): a single operation, several times as fast
+        rotated = torch.view_as_real(torch.view_as_complex(points) * torch.complex(cos, sin))
+    return rotated.flatten(-2).to(x.dtype)
 
 
 class NoPositions(nn.Identity):

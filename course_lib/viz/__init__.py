@@ -1,4 +1,4 @@
-"""Figures: heat maps with alt text, diagrams, the course map, what a ViT attends to."""
+"""Figures: heatmaps with alt text, diagrams, the course map, what a ViT attends to."""
 
 from course_lib.utils.lazy import lazy_exports
 

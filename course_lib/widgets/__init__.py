@@ -1,7 +1,7 @@
-"""Things to move with the mouse or the arrow keys: `softmax_explorer()` in its own cell.
+"""Interactive figures, for the mouse or the keyboard: `softmax_explorer()` alone in a cell.
 
 Each is an `Explorer`: a few controls, one picture, one line of text. `projector()` makes the next ones large.
-Each is imported when it is first asked for: some of them bring models and data sets along.
+Each is imported when it is first used, because some of them load models and data sets.
 """
 
 from importlib import import_module

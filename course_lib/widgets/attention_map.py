@@ -12,13 +12,13 @@ from course_lib.widgets.modules import joined
 
 
 class AttentionMap(anywidget.AnyWidget):
-    """One or several heatmaps that can be pointed at; arrays travel as bytes, JavaScript only draws.
+    """Interactive heatmaps, one or several. The kernel sends arrays as bytes; JavaScript only draws them.
 
-    widths: relative widths of the maps beside each other; more maps continue on the next line.
-    shared: all maps have the same labels, which only the outer ones show, and the same selection.
-    height: of all lines together, in pixels; cell: largest width of a cell, in pixels.
+    widths: relative widths of the maps on one line; further maps continue on the next line.
+    shared: the maps have the same labels, drawn along the outer edges only, and the same selection.
+    height: of all lines together, in pixels. cell: largest width of a cell, in pixels.
     selected: a dict with the fields of `Place`, the same in the kernel and on the page.
-    alive: whether some page draws the maps.
+    alive: whether a page is drawing the maps.
     """
 
     _esm = joined("attention_widget.js")
@@ -45,10 +45,15 @@ class AttentionMap(anywidget.AnyWidget):
         return Place(**self.selected)
 
     def framed(self, index: int) -> Place:
-        """What is framed in a map: its own mark, or what is selected; maps that share labels share it."""
+        """Place that a map frames: its own mark, or the selection, which maps with shared labels share.
+
+        A mark without a row leaves the row to the user, and one without a column, the column.
+        """
         heatmap, place = self.heatmaps[index], self.place
+        own = place if place.map == index else Place(index)
         if heatmap.marked is not None:
-            return heatmap.marked
+            _, row, column = heatmap.marked
+            return Place(index, own.row if row is None else row, own.column if column is None else column)
         if place.map == index:
             return place
         if not self.shared or place.map >= len(self.heatmaps):
@@ -67,7 +72,10 @@ class AttentionMap(anywidget.AnyWidget):
         widths: Sequence[float | int] | None = None,
         selected: Place | None = None,
     ) -> None:
-        """Show these maps. selected: calls nobody back; None keeps what is selected."""
+        """Show these maps.
+
+        selected: the new selection, set without calling back; None keeps the present one.
+        """
         self.heatmaps = list(heatmaps)
         with self._quiet(), self.hold_sync():
             if widths is not None:
@@ -81,15 +89,15 @@ class AttentionMap(anywidget.AnyWidget):
         self.selected = Place(map, row, column)._asdict()
 
     def press(self, row: int, column: int, map: int = 0) -> None:
-        """Press a cell, as a click does after selecting it, and Enter or the space bar."""
+        """Press a cell, as a click on it does (after selecting it), and as Enter or the space bar does."""
         self._call("press", Place(map, row, column))
 
     def on_select(self, callback: Callable[[Place], object]) -> None:
-        """Call back whenever another place is selected."""
+        """Call this function with the new place whenever the selection changes."""
         self._callbacks["select"].append(callback)
 
     def on_press(self, callback: Callable[[Place], object]) -> None:
-        """Call back whenever a cell is pressed, the same one included."""
+        """Call this function with the place whenever a cell is pressed, even the same one again."""
         self._callbacks["press"].append(callback)
 
     @contextmanager

@@ -8,10 +8,7 @@ import ipywidgets
 import numpy as np
 import torch
 from jaxtyping import Float, UInt8
-from matplotlib import rcParams
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_lib.datasets import ImageSplit
@@ -20,16 +17,20 @@ from course_lib.models.vit import ViT
 from course_lib.tasks.image_classification import predict, to_floats
 from course_lib.viz.style import PALETTE
 from course_lib.viz.vit_interpret import attention_maps, class_attention, on_patches, rollout
-from course_lib.widgets.explorer import Explorer, numbered_bars, set_most, slider
-from course_lib.widgets.patch_picture import colours, empty, still_image
-from course_lib.widgets.token_map import Names
+from course_lib.widgets.attention_map import AttentionMap
+from course_lib.widgets.explorer import set_most, slider
+from course_lib.widgets.heatmap import Heatmap, Place, image_of, list_of
+from course_lib.widgets.map_explorer import MapExplorer
+from course_lib.widgets.patch_picture import colours
+from course_lib.widgets.reading import MEAN, head_choice, of_head
 
 MOST_IMAGES = 50  # images to choose from
 READ = 500  # images that they are selected from
-LIKELIEST = 5  # classes drawn
-NUMBERED = 6  # most patches per row for which the weights are printed
+LIKELIEST = 5  # classes shown
+LIKELIEST_MAP = 2  # their place among the maps
+CELL = 56  # pixels: largest width of a patch
 STRENGTH = 0.7  # opacity of the heatmap at the largest weight
-ROLLOUT, MEAN = "rollout", "mean"
+ROLLOUT = "rollout"
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,13 @@ class Look:
         """Class-token weights of one head (counted from 1), of the mean of all heads, or of the rollout."""
         if head == ROLLOUT:
             return self.rolled[layer - 1]
-        return self.heads[layer - 1].mean(dim=0) if head == MEAN else self.heads[layer - 1, head - 1]
+        return of_head(self.heads, layer, head)[0]
 
 
 def class_attention_explorer(
     model: ViT | None = None, split: ImageSplit | None = None, classes: Sequence[str] = ()
-) -> Explorer:
-    """Class-token attention of a ViT over an image, for a chosen layer and head.
+) -> MapExplorer:
+    """Class-token attention of a ViT over an image, for a chosen layer and head; a click chooses a patch.
 
     Without a model, a small classifier of the embedded digits. The images to choose from are those of the
     first `READ` with the lowest confidence, lowest first. classes: class names.
@@ -64,23 +65,19 @@ def class_attention_explorer(
     model, split, classes = classifier_of(model, split, classes)
     split = least_sure(model, split)
     seen = lru_cache(maxsize=MOST_IMAGES)(lambda number: look(model, split[number - 1 : number]))
-    layers, heads = model.config.layers, range(1, model.config.heads + 1)
     controls = {
         "image": slider(ipywidgets.IntSlider, "image", value=1, min=1, max=2),
-        "layer": slider(ipywidgets.IntSlider, "layer", value=1, min=1, max=2),
-        "head": slider(ipywidgets.SelectionSlider, "head", options=[ROLLOUT, MEAN, *heads], value=MEAN),
-    }
+    } | head_choice(model.config.layers, model.config.heads, (ROLLOUT, MEAN))
     set_most(controls["image"], len(split))
-    set_most(controls["layer"], layers)
-    controls["layer"].value = layers
-    seen(1)
-    return Explorer(
+    return MapExplorer(
         controls,
-        lambda figure: attention_picture(figure, seen, classes),
+        lambda maps: attention_picture(maps, seen, classes),
         "sliders for the image, the layer and the head (or the mean of all heads, or the rollout), above "
-        "the image with the class token's weights as a heatmap, the weights and the likeliest classes. It "
-        "responds while the notebook is running.",
+        "the image with the class token's weights as a heatmap, the weights and the likeliest classes; a "
+        "click on a patch says its weight. It responds while the notebook is running.",
         size=(7.0, 2.8),
+        widths=(3, 3, 1.4),
+        cell=CELL,
     )
 
 
@@ -101,35 +98,32 @@ def look(model: ViT, one: ImageSplit) -> Look:
 
 
 def attention_picture(
-    figure: Figure, seen: Callable[[int], Look], classes: Sequence[str]
+    maps: AttentionMap, seen: Callable[[int], Look], classes: Sequence[str]
 ) -> Callable[..., str]:
-    """The image with its heatmap, the weights and the likeliest classes."""
-    heat = still_image(empty(figure.add_axes((0.02, 0.06, 0.32, 0.8))))
-    numbers = Numbers(empty(figure.add_axes((0.38, 0.06, 0.32, 0.8))))
-    right = figure.add_axes((0.83, 0.2, 0.16, 0.66))
-    right.set(xlim=(0, 1.5), ylim=(LIKELIEST - 0.5, -0.5), xticks=(0, 0.5, 1), yticks=())
-    right.set_xlabel("probability")
-    right.set_title("likeliest")
-    rows = min(LIKELIEST, len(classes))
-    names, move = Names(right), numbered_bars(right.barh(range(rows), [0.0] * rows, color=PALETTE[0]))
-    title = heat.axes.text(
-        0.5, 1.04, "", ha="center", transform=heat.axes.transAxes, animated=True,
-        size=rcParams["axes.titlesize"],
-    )  # fmt: skip
+    """The image with its heatmap, the weights and the likeliest classes; the chosen patch is framed."""
 
-    def update(image: int, layer: int, head: int | str) -> str:
+    def update(image: int, layer: int, head: int | str, selected: Place) -> str:
         shown = seen(image)
         layer = min(layer, len(shown.heads))
         weights = shown.weights(layer, head)
-        heat.set_data(heated(shown.pixels, weights))
-        numbers.draw(weights)
-        best = shown.probabilities.topk(rows)
-        move(best.values.tolist())
-        names.set([classes[i] for i in best.indices.tolist()])
-        title.set_text(f"image {image}, true: {classes[shown.label]}")
-        return in_words(shown, image, classes) + of_weights(weights, layer, head)
+        patch = Place() if selected.map == LIKELIEST_MAP else selected
+        look = {"high": weights.max().item(), "marked": patch}
+        title = f"image {image}, true: {classes[shown.label]}"
+        on_image = image_of(weights, title=title, picture=heated(shown.pixels, weights), **look)
+        numbers = image_of(weights, title=f"weights, darkest: {look['high']:.2f}", numbers=True, **look)
+        maps.show_maps([on_image, numbers, likeliest(shown.probabilities, classes)])
+        said = in_words(shown, image, classes) + of_weights(weights, layer, head)
+        return said + of_patch(weights, patch)
 
     return update
+
+
+def likeliest(probabilities: Float[Tensor, " classes"], classes: Sequence[str]) -> Heatmap:
+    """The classes with the highest probabilities."""
+    best = probabilities.topk(min(LIKELIEST, len(classes)))
+    names = [classes[i] for i in best.indices.tolist()]
+    look = {"title": "likeliest", "row_name": "class", "value_name": "probability", "proportion": 0.5}
+    return list_of(best.values, names, **look)
 
 
 def heated(
@@ -140,34 +134,6 @@ def heated(
     veil = (STRENGTH * weights / weights.max()).repeat_interleave(rows, 0).repeat_interleave(columns, 1)
     veil = veil[..., None].numpy()
     return (colours(pixels) * (1 - veil) + 255 * veil * np.array(to_rgb(PALETTE[1]))).astype(np.uint8)
-
-
-class Numbers:
-    """Heatmap of the weights, darkest at the largest one; small maps also show the numbers."""
-
-    def __init__(self, axes: Axes):
-        self.axes = axes
-        self.image = axes.imshow(
-            [[0.0]], vmin=0, vmax=1, cmap="Blues", aspect="auto", extent=(0, 1, 1, 0),
-            interpolation="nearest", animated=True,
-        )  # fmt: skip
-        look = {"ha": "center", "va": "center", "size": rcParams["xtick.labelsize"], "animated": True}
-        self.cells = [axes.text(0, 0, "", **look) for _ in range(NUMBERED**2)]
-        look |= {"va": "baseline", "size": rcParams["axes.titlesize"], "transform": axes.transAxes}
-        self.title = axes.text(0.5, 1.04, "", **look)
-
-    def draw(self, weights: Float[Tensor, "rows columns"]) -> None:
-        side, most = len(weights), weights.max().item()
-        self.image.set_data((weights / most).numpy())
-        self.title.set_text(f"weights, darkest: {most:.2f}")
-        for i, cell in enumerate(self.cells):
-            row, column = divmod(i, side)
-            if side > NUMBERED or row >= side:
-                cell.set_text("")
-                continue
-            weight = weights[row, column].item()
-            cell.set(position=((column + 0.5) / side, (row + 0.5) / side), text=f"{weight:.2f}")
-            cell.set_color("white" if weight > 0.715 * most else "black")
 
 
 def in_words(shown: Look, number: int, classes: Sequence[str]) -> str:
@@ -189,4 +155,15 @@ def of_weights(weights: Float[Tensor, "rows columns"], layer: int, head: int | s
         f"Layer {layer}, {place}: the class token attends to itself with {1 - weights.sum():.2f} and most to "
         f"the patch in row {row + 1}, column {column + 1}, with {most:.2f}; uniform weights would be "
         f"{1 / (weights.numel() + 1):.2f}."
+    )
+
+
+def of_patch(weights: Float[Tensor, "rows columns"], patch: Place) -> str:
+    """Status line, third part: the weight on the chosen patch; empty without one."""
+    if patch.row is None or patch.column is None:
+        return ""
+    weight = weights[patch.row, patch.column].item()
+    return (
+        f" The framed patch, in row {patch.row + 1}, column {patch.column + 1}, gets {weight:.3f}: "
+        f"{weight * (weights.numel() + 1):.1f} times a uniform weight."
     )

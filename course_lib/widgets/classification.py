@@ -14,8 +14,8 @@ from course_lib.layers.hooks import record_attention
 from course_lib.tasks.text_classification import TextClassifier
 from course_lib.text.tokenizers import CLS, UNK, Tokenizer
 from course_lib.viz.style import PALETTE
-from course_lib.widgets.explorer import Explorer, numbered_bars, set_most, slider
-from course_lib.widgets.reading import prompt_controls
+from course_lib.widgets.explorer import Explorer, numbered_bars, slider
+from course_lib.widgets.reading import head_choice, of_head, prompt_controls
 from course_lib.widgets.token_map import Names
 from course_lib.widgets.toy_sentiment import HEADS, SENTENCES, material, small_critic
 
@@ -82,11 +82,8 @@ def classification_explorer(
     controls = prompt_controls(sentences)
     controls["prompt"].layout.width = "34em"
     controls["pooling"] = slider(ipywidgets.Dropdown, "pooling", options=names)
-    controls["layer"] = slider(ipywidgets.IntSlider, "layer", value=1, min=1, max=2)
-    set_most(controls["layer"], config.layers)
-    controls["layer"].value = config.layers
-    heads = ["mean", *range(1, config.heads + 1)]
-    controls["head"] = slider(ipywidgets.SelectionSlider, "attention head", options=heads)
+    controls |= head_choice(config.layers, config.heads)
+    controls["head"].description = "attention head"
 
     def only_attention(change: dict) -> None:
         for name in ("layer", "head"):
@@ -159,9 +156,7 @@ def shares_of(
         best, of = int(judged.wins.argmax()), int(judged.wins.sum())
         most = f"{judged.pieces[best]} (token {best + 1}) has the largest value in {int(judged.wins[best])}"
         return judged.wins / of, f"Max pooling takes the maximum of each of {of} features separately: {most}."
-    maps = judged.maps[min(layer, len(judged.maps)) - 1]
-    weights = maps.mean(dim=0) if head == "mean" else maps[int(head) - 1]
+    weights, place = of_head(judged.maps, min(layer, len(judged.maps)), head)
     best = int(weights[1:].argmax()) + 1
-    place = f"layer {layer}, {'mean of the heads' if head == 'mean' else f'head {head}'}"
     looks = f"attends most to {judged.pieces[best]} (token {best + 1}), with weight {weights[best]:.2f}"
     return weights, f"In {place}, the class token {looks}, and to itself with {weights[0]:.2f}."

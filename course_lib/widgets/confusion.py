@@ -1,30 +1,33 @@
 """Confusion matrix of an image classifier, with the images in each cell."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 import ipywidgets
-from jaxtyping import Int
-from matplotlib import rcParams
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+import numpy as np
+import torch.nn.functional as F
+from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from course_lib.datasets import ImageSplit
 from course_lib.experiments.digits_vit import classifier_of
 from course_lib.models.vit import ViT
-from course_lib.widgets.explorer import Explorer, slider
-from course_lib.widgets.patch_picture import Frame, colours, empty, still_image
+from course_lib.widgets.attention_map import AttentionMap
+from course_lib.widgets.explorer import slider
+from course_lib.widgets.heatmap import Heatmap, Place
+from course_lib.widgets.map_explorer import MapExplorer
+from course_lib.widgets.patch_picture import montage
 from course_lib.widgets.perturbations import CHANGES, Outcome, outcome
 
-ACROSS, DOWN = 5, 3  # grid of images shown for a cell
-NUMBERED = 12  # most classes for which the counts are printed
-DARK = 0.715  # shade from which text is white
+ACROSS, MOST = 5, 15  # images in a line, and in all, shown for a cell
+CELL = 64  # pixels: largest width of an image
+LIKELIEST = 3  # classes named for an image
 
 
 def confusion_explorer(
     model: ViT | None = None, split: ImageSplit | None = None, classes: Sequence[str] = ()
-) -> Explorer:
+) -> MapExplorer:
     """Confusion matrix, and the images in the cell of a true and a predicted class.
 
     Without a model, a small classifier and the test digits. classes: class names.
@@ -39,90 +42,101 @@ def confusion_explorer(
         "taken": slider(ipywidgets.SelectionSlider, "predicted class", options=classes, value=classes[taken]),
         "change": slider(ipywidgets.Dropdown, "images", options=list(CHANGES)),
     }
-    return Explorer(
+
+    def choose(place: Place) -> None:
+        """Go to the selected cell of the matrix."""
+        if place.map != 0:
+            return
+        for name, index in (("true", place.row), ("taken", place.column)):
+            if index is not None:
+                controls[name].value = classes[index]
+
+    return MapExplorer(
         controls,
-        lambda figure: confusion_picture(figure, seen, classes),
+        lambda maps: confusion_picture(maps, seen, classes),
         "sliders for the true and the predicted class, and a menu of changes to the images, above the "
-        "confusion matrix and the images in the chosen cell with their probabilities. It responds while "
-        "the notebook is running.",
+        "confusion matrix and the images in the chosen cell with their probabilities; a click chooses a "
+        "cell or an image. It responds while the notebook is running.",
         size=(7.0, 3.6),
+        widths=(1, 1),
+        cell=CELL,
+        on_select=choose,
     )
 
 
 def confusion_picture(
-    figure: Figure, seen: Callable[[str], Outcome], classes: Sequence[str]
+    maps: AttentionMap, seen: Callable[[str], Outcome], classes: Sequence[str]
 ) -> Callable[..., str]:
     """The matrix on the left, the images of one cell on the right."""
-    matrix, gallery = Matrix(figure.add_axes((0.1, 0.17, 0.4, 0.75)), classes), Gallery(figure)
 
-    def update(true: str, taken: str, change: str) -> str:
+    def update(true: str, taken: str, change: str, selected: Place) -> str:
         row, column, shown = classes.index(true), classes.index(taken), seen(change)
         counts, inside = shown.matrix(), shown.behind(row, column)
-        matrix.draw(counts, row, column)
-        gallery.title.set_text(f"{true} predicted as {taken}: {len(inside)} of {counts[row].sum()}")
-        gallery.draw(shown, inside, row, column)
-        return in_words(shown, counts, inside, (row, column), classes, change)
+        title = f"{true} predicted as {taken}: {len(inside)} of {counts[row].sum()}"
+        images = gallery(shown, inside[:MOST], row, column, classes, title)
+        maps.show_maps([matrix(counts, row, column, classes), images])
+        return in_words(shown, counts, inside, (row, column), classes, change) + of_image(images, selected)
 
     return update
 
 
-class Matrix:
-    """Heatmap of counts, shaded by their fraction of the true class; one cell is framed."""
-
-    def __init__(self, axes: Axes, classes: Sequence[str]):
-        self.many = many = len(classes)
-        self.image = axes.imshow(
-            [[0.0]], vmin=0, vmax=1, cmap="Blues", aspect="auto", extent=(0, many, many, 0),
-            interpolation="nearest", animated=True,
-        )  # fmt: skip
-        letters = max(map(len, classes))
-        places = [i + 0.5 for i in range(many)]
-        axes.set_xticks(places, classes, rotation=0 if letters < 3 else 90)
-        axes.set_yticks(places, classes)
-        axes.set(xlabel="predicted class", ylabel="true class")
-        axes.tick_params(length=0, pad=2)
-        axes.grid(visible=False)
-        look = {"ha": "center", "va": "center", "size": rcParams["xtick.labelsize"], "animated": True}
-        numbered = range(many if many <= NUMBERED else 0)
-        self.cells = [[axes.text(x + 0.5, y + 0.5, "", **look) for x in numbered] for y in numbered]
-        self.frame = Frame(axes)
-
-    def draw(self, counts: Int[Tensor, "classes classes"], row: int, column: int) -> None:
-        shade = (
-            counts / counts.sum(dim=1, keepdim=True).clamp(min=1)
-        ).sqrt()  # the square root makes a single image visible
-        self.image.set_data(shade.numpy())
-        self.frame.move(column, row, 1)
-        for texts, numbers, shades in zip(self.cells, counts.tolist(), shade.tolist(), strict=False):
-            for text, number, dark in zip(texts, numbers, shades, strict=True):
-                text.set(text=str(number) if number else "", color="white" if dark > DARK else "black")
+def matrix(counts: Int[Tensor, "classes classes"], row: int, column: int, classes: Sequence[str]) -> Heatmap:
+    """Counts, colored by their fraction of the true class; one cell is framed."""
+    shares = counts / counts.sum(dim=1, keepdim=True).clamp(min=1)
+    return Heatmap(
+        weights=shares.sqrt(),  # the square root makes a single image visible
+        rows=classes,
+        columns=classes,
+        title="confusion matrix",
+        row_name="true class",
+        column_name="predicted class",
+        numbers=True,
+        texts=[[str(number or "") for number in line] for line in counts.tolist()],
+        descriptions=[
+            [f"{number} ({share:.1%} of the class)" for number, share in zip(*line, strict=True)]
+            for line in zip(counts.tolist(), shares.tolist(), strict=True)
+        ],
+        marked=Place(0, row, column),
+    )
 
 
-class Gallery:
+def gallery(
+    shown: Outcome, inside: list[int], row: int, column: int, classes: Sequence[str], title: str
+) -> Heatmap:
     """Images with the probability of the predicted class, then of the true class, below each."""
+    probabilities, left_over = shown.probabilities[inside], -len(inside) % ACROSS
+    asked = list(dict.fromkeys((column, row)))  # a single class on the diagonal
+    weights = F.pad(probabilities[:, column], (0, left_over), value=math.nan).view(-1, ACROSS)
 
-    def __init__(self, figure: Figure):
-        axes = empty(figure.add_axes((0.54, 0.06, 0.45, 0.86)))
-        axes.set(xlim=(0, ACROSS), ylim=(DOWN, 0))
-        small, large = rcParams["xtick.labelsize"], rcParams["axes.titlesize"]
-        look = {"ha": "center", "animated": True}
-        self.title = axes.text(
-            0.5, 1.02, "", size=large, va="bottom", transform=axes.transAxes, parse_math=False, **look
-        )
-        places = [(x, y) for y in range(DOWN) for x in range(ACROSS)]
-        self.images = [still_image(axes, extent=(x + 0.05, x + 0.95, y + 0.58, y + 0.03)) for x, y in places]
-        self.texts = [axes.text(x + 0.5, y + 0.61, "", va="top", size=small, **look) for x, y in places]
-        axes.set(xlim=(0, ACROSS), ylim=(DOWN, 0))
+    def in_lines(texts: Iterable[str]) -> list[list[str]]:
+        return np.reshape([*texts, *[""] * left_over], weights.shape).tolist()
 
-    def draw(self, shown: Outcome, inside: list[int], row: int, column: int) -> None:
-        for place, (image, text) in enumerate(zip(self.images, self.texts, strict=True)):
-            there = place < len(inside)
-            image.set_visible(there)
-            text.set_text("")
-            if there:
-                image.set_data(colours(shown.pixels[inside[place]]))
-                p = shown.probabilities[inside[place]]
-                text.set_text(f"{p[column]:.2f}" + (f"\n{p[row]:.2f}" if row != column else ""))
+    return Heatmap(
+        weights=weights,
+        rows=[""] * len(weights),
+        columns=[""] * ACROSS,
+        title=title,
+        row_name="",
+        column_name="",
+        numbers=True,
+        texts=in_lines("\n".join(f"{p:.2f}" for p in both) for both in probabilities[:, asked].tolist()),
+        descriptions=in_lines(named(each, classes) for each in probabilities),
+        picture=montage(with_margin(shown.pixels[inside], len(asked)), ACROSS, gap=0) if inside else None,
+    )
+
+
+def named(probabilities: Float[Tensor, " classes"], classes: Sequence[str]) -> str:
+    """The likeliest classes of an image, such as "6: 0.93, 0: 0.05, 8: 0.01"."""
+    best = probabilities.topk(min(LIKELIEST, len(classes)))
+    return ", ".join(
+        f"{classes[i]}: {p:.2f}" for p, i in zip(best.values.tolist(), best.indices.tolist(), strict=True)
+    )
+
+
+def with_margin(pixels: UInt8[Tensor, "images channels height width"], lines: int) -> Tensor:
+    """Images with white space to their right, and below for so many lines of text."""
+    side = pixels.shape[-1]
+    return F.pad(pixels, (0, math.ceil(side / 16), 0, math.ceil(0.3 * lines * side)), value=255)
 
 
 def in_words(
@@ -145,12 +159,20 @@ def in_words(
     )
     if not inside:
         return f"{head}No image of class {true} is predicted as {taken}."
-    most = ACROSS * DOWN
     order = "the most confident errors" if row != column else "the least confident ones"
-    rest = f", {most} of {len(inside)}" if len(inside) > most else ""
+    rest = f", {MOST} of {len(inside)}" if len(inside) > MOST else ""
     then = f", then of {true}" if row != column else ""
     mean = shown.probabilities[inside, column].mean()
     return (
         f"{head}Below each image, {order} first{rest}: the probability of {taken}{then}. "
         f"Mean of {taken}: {mean:.2f}."
     )
+
+
+def of_image(images: Heatmap, selected: Place) -> str:
+    """Status line, last part: the likeliest classes of the image that is selected; empty without one."""
+    number, row, column = selected
+    if number != 1 or row is None or column is None or row >= len(images.rows):
+        return ""
+    said = images.descriptions[row][column]
+    return f" Image {row * ACROSS + column + 1} of these: {said}." if said else ""

@@ -18,7 +18,7 @@ from course_lib.widgets.layout import arrange
 from course_lib.widgets.markup import Markup
 from course_lib.widgets.snapshot import snapshot
 
-# Colab answers from far away: there a slider speaks when it is let go, not at every step.
+# Colab's kernel is far away: there, a slider sends its value when it is released, not at every step.
 LIVE = "google.colab" not in sys.modules
 SHARPNESS = 1.5  # picture pixels to a browser's pixel: more costs time at each redraw
 PROJECTED = 1.5  # how much larger a picture is for the projector
@@ -30,7 +30,7 @@ def projector(on: bool = True) -> None:
 
 
 class Explorer:
-    """Controls beside or above a picture and a line of text; whatever is moved, both are drawn again.
+    """Controls beside or above a picture and a line of text; each change of a control redraws both.
 
     controls: widgets with a `value`, by the names under which they are passed to the picture.
     picture: puts axes and artists on the empty figure, once, and returns the function that moves them: it
@@ -98,7 +98,7 @@ class Explorer:
                 if isinstance(value, str):
                     check_text(value)
         except ValueError as error:  # neither Matplotlib nor the message to the browser could hold it
-            return f"{error} The picture still shows the text before."
+            return f"{error} The picture still shows the previous text."
         return self.update(**values)
 
     def snapshot(self) -> bytes:

@@ -7,7 +7,7 @@ import ipywidgets
 
 from course_lib.viz import figures
 from course_lib.viz.style import is_projected
-from course_lib.widgets.accessible_names import accessible_names
+from course_lib.widgets.accessible_names import AccessibleNames
 from course_lib.widgets.explorer import Explorer, choice
 from course_lib.widgets.gallery import CHAPTERS, Exhibit, exhibits
 
@@ -60,7 +60,7 @@ class Gallery:
         self.widget = choice("widget", self.titles(chapters[0]))
         self.menu, self.room = ipywidgets.VBox(), ipywidgets.VBox()
         style = ipywidgets.HTML(STYLE)
-        self.box = ipywidgets.VBox([style, self.menu, self.room, *accessible_names()])
+        self.box = ipywidgets.VBox([style, self.menu, self.room, AccessibleNames()])
         for part, name in ((self.menu, "menu"), (self.room, "room"), (style, "style"), (self.box, "gallery")):
             part.add_class(f"course-{name}")
         if is_projected():

@@ -84,7 +84,7 @@ def selected_in_words(maps: Float[Tensor, "heads words words"], words: list[str]
             zip(most.values.tolist(), most.indices.tolist(), strict=True), start=1
         )
     )
-    return f"From {words[selected.row]}, word {selected.row + 1}, most weight goes: {found}. "
+    return f"From {words[selected.row]}, word {selected.row + 1}, the largest weights: {found}. "
 
 
 def habit(weights: Float[Tensor, "words words"], lengths: list[int]) -> tuple[str, float]:

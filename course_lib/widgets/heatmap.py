@@ -1,12 +1,13 @@
-"""Heatmap as data: what an attention map shows, in a browser or in a picture."""
+"""Heatmap as data, to be drawn in the browser or as a static picture."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import UInt8
 
-LETTERS = 10  # most letters of a label in a picture
+LETTERS = 10  # longest label in a static picture
 
 
 class Place(NamedTuple):
@@ -17,19 +18,30 @@ class Place(NamedTuple):
     column: int | None = None
 
 
+class Sets(NamedTuple):
+    """Control that a row or column sets when it is selected, and the control's value for the first one."""
+
+    control: str
+    first: int
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Heatmap:
     """Matrix of weights with a label for each row and column.
 
     weights: a number for each cell, as a tensor or array; NaN leaves the cell empty.
-    row_name, column_name, value_name: what a row, a column and a number is called.
+    row_name, column_name, value_name: names of a row, a column and a number, such as "query".
     low, high: values at the ends of the colors. diverging: colors with a neutral middle.
     masked: True where a cell is gray and shows `masked_text` in place of its number.
     numbers: whether the cells show their numbers, with this many digits after the point.
-    texts: what the cells show in place of their numbers.
-    marked: what is framed in place of what the user selects. sheets: so many matrices lie in the stack
-    of which this is the one on top.
-    Raises ValueError where the labels or the mask do not fit the weights.
+    texts: what the cells show in place of their numbers. descriptions: what is said of a cell that is pointed
+    at or selected, in place of its value.
+    proportion: height of a cell over its width, where there is room.
+    picture: an RGB image behind all cells, in place of their colors; it sets their proportion.
+    marked: place to frame instead of the user's selection. sheets: number of matrices in the stack that has
+    this one on top.
+    row_sets, column_sets: the control that a selected row or column sets.
+    Raises ValueError if the labels or the mask do not fit the weights.
     """
 
     weights: Any
@@ -47,8 +59,13 @@ class Heatmap:
     numbers: bool = False
     digits: int = 2
     texts: Sequence[Sequence[str]] | None = None
+    descriptions: Sequence[Sequence[str]] | None = None
+    proportion: float = 1.0
+    picture: UInt8[np.ndarray, "height width 3"] | None = None
     marked: Place | None = None
     sheets: int = 1
+    row_sets: Sets | None = None
+    column_sets: Sets | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", np.asarray(self.weights, dtype=np.float32))
@@ -61,9 +78,12 @@ class Heatmap:
             object.__setattr__(self, "masked", np.asarray(self.masked, dtype=bool))
             if self.masked.shape != labels:
                 raise ValueError(f"masked of shape {self.masked.shape} does not fit {labels} labels")
+        if self.picture is not None:
+            height, width = (size / count for size, count in zip(self.picture.shape, labels, strict=False))
+            object.__setattr__(self, "proportion", height / width)
 
     def state(self) -> dict[str, Any]:
-        """What the browser gets: names as in js/attention_map.js, arrays as bytes."""
+        """Data for the browser: names as in js/attention_map.js, arrays as bytes."""
         return {
             "weights": self.weights.tobytes(),
             "masked": None if self.masked is None else self.masked.astype(np.uint8).tobytes(),
@@ -79,13 +99,16 @@ class Heatmap:
             "diverging": self.diverging,
             "numbers": self.numbers,
             "digits": self.digits,
-            "texts": None if self.texts is None else [text for row in self.texts for text in row],
+            "texts": flat(self.texts),
+            "descriptions": flat(self.descriptions),
+            "picture": None if self.picture is None else rgba(self.picture),
+            "proportion": self.proportion,
             "marked": None if self.marked is None else {"row": self.marked.row, "column": self.marked.column},
             "sheets": self.sheets,
         }
 
     def text(self, row: int, column: int) -> str:
-        """What a cell shows where it has room for a number."""
+        """Text of a cell, shown if there is room for it."""
         if self.masked is not None and self.masked[row, column] and self.masked_text:
             return self.masked_text
         if self.texts is not None:
@@ -94,6 +117,29 @@ class Heatmap:
         if np.isnan(value):
             return ""
         return "0" if value == 0 else f"{value:.{self.digits}f}".replace("-", "−")
+
+
+def image_of(weights: Any, **more: Any) -> Heatmap:
+    """An image, or weights on its patches, in numbered rows and columns. more: fields of `Heatmap`."""
+    rows, columns = ([str(i + 1) for i in range(size)] for size in np.shape(weights))
+    return Heatmap(weights=weights, rows=rows, columns=columns, row_name="row", column_name="column", **more)
+
+
+def list_of(numbers: Any, names: Sequence[str], **more: Any) -> Heatmap:
+    """A number for each name, below each other: a map with a single column. more: fields of `Heatmap`."""
+    column = np.asarray(numbers, dtype=np.float32)[:, None]
+    return Heatmap(weights=column, rows=names, columns=[""], column_name="", numbers=True, **more)
+
+
+def flat(texts: Sequence[Sequence[str]] | None) -> list[str] | None:
+    """Texts of the cells, row by row."""
+    return None if texts is None else [text for row in texts for text in row]
+
+
+def rgba(picture: UInt8[np.ndarray, "height width 3"]) -> dict[str, Any]:
+    """Bytes and width of an opaque image, as a canvas takes them."""
+    opaque = np.dstack([picture, np.full(picture.shape[:2], 255, dtype=np.uint8)])
+    return {"bytes": opaque.tobytes(), "width": picture.shape[1]}
 
 
 def label(token: str) -> str:
@@ -105,5 +151,5 @@ def label(token: str) -> str:
 
 
 def shortened(text: str, letters: int = LETTERS) -> str:
-    """Label for a picture, where nothing shows the rest of a long one."""
+    """Label for a static picture, cut to this many characters."""
     return text if len(text) <= letters else text[: letters - 1] + "…"

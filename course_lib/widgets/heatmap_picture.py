@@ -1,4 +1,4 @@
-"""Attention maps as a picture, for pages that run no JavaScript: the same cells, drawn by matplotlib."""
+"""Static picture of attention maps, drawn by matplotlib for pages that run no JavaScript."""
 
 import math
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ from course_lib.widgets.attention_map import AttentionMap
 from course_lib.widgets.heatmap import Heatmap, Place, shortened
 
 MASKED = (0.35, 0.35, 0.35, 1.0)
-GAP = 0.15  # between two maps, as all lengths here in inches
+GAP = 0.15  # between two maps; all lengths here are in inches
 SHEET = 0.06  # from one matrix of a stack to the next
 LETTER, LINE = 0.62, 1.25  # width of a letter and distance of lines, in font sizes
 
 
 @dataclass
 class Panel:
-    """One map with the room that it gets, labels included, and the sizes that follow."""
+    """Layout of one map: the space that it gets, labels included, and the resulting sizes."""
 
     heatmap: Heatmap
     x: float | int
@@ -43,17 +43,20 @@ class Panel:
         self.cell_height = (self.height - self.title - self.below) / max(rows, 1)
 
     def shrink(self, most: float | int) -> None:
-        """Make the cells at most so wide, and not higher than wide."""
+        """Limit the width of the cells, and their height to their width; a picture keeps its proportions."""
+        proportion = self.heatmap.proportion
         self.cell_width = min(most, self.cell_width)
-        self.cell_height = min(self.cell_width, self.cell_height)
+        self.cell_height = min(self.cell_width * proportion, self.cell_height)
+        if self.heatmap.picture is not None:
+            self.cell_width = self.cell_height / proportion
         self.height = self.title + self.cell_height * self.heatmap.weights.shape[0] + self.below
 
 
 @style_context()
 def draw_heatmaps(figure: Figure, maps: AttentionMap, height: float | int) -> None:
-    """Draw what the maps show, in place of what is on the figure, which becomes as high as they need.
+    """Draw the maps on the figure, replacing its contents, and fit its height to them.
 
-    height: at most, in inches.
+    height: the largest height, in inches.
     """
     figure.clear()
     panels = panels_of(maps, figure.get_figwidth(), height)
@@ -68,7 +71,7 @@ def draw_heatmaps(figure: Figure, maps: AttentionMap, height: float | int) -> No
 
 
 def panels_of(maps: AttentionMap, width: float | int, height: float | int) -> list[Panel]:
-    """Divide the width and the height among the maps, as arranged on a page."""
+    """Divide the width and the height among the maps, arranged as in the browser."""
     heatmaps, across = maps.heatmaps, len(maps.widths)
     widths = maps.widths[: len(heatmaps)]
     if not heatmaps:
@@ -99,7 +102,7 @@ def font_size() -> float:
 
 
 def draw_panel(figure: Figure, panel: Panel, top: float | int, place: Place) -> None:
-    """Draw one map, its upper end so far below that of the figure; frame what is selected."""
+    """Draw one map, `top` inches below the upper edge of the figure, and frame the selected place."""
     heatmap, (rows, columns) = panel.heatmap, panel.heatmap.weights.shape
     if not rows or not columns:
         return
@@ -107,7 +110,9 @@ def draw_panel(figure: Figure, panel: Panel, top: float | int, place: Place) -> 
     wide, high = panel.cell_width * columns, panel.cell_height * rows
     bottom = height - top - panel.title - high
     axes = figure.add_axes(((panel.x + panel.left) / width, bottom / height, wide / width, high / height))
-    axes.imshow(cell_colors(heatmap), aspect="auto", interpolation="nearest")
+    picture = cell_colors(heatmap) if heatmap.picture is None else heatmap.picture
+    extent = (-0.5, columns - 0.5, rows - 0.5, -0.5)
+    axes.imshow(picture, aspect="auto", interpolation="nearest", extent=extent)
     axes.grid(visible=False)
     pad = 4 + 72 * SHEET * (heatmap.sheets - 1)
     axes.set_title(shortened(heatmap.title, 40), parse_math=False, fontsize=font_size() + 1, pad=pad)
@@ -155,8 +160,13 @@ def draw_numbers(axes: Axes, heatmap: Heatmap, width: float | int) -> None:
         return
     dark = cell_colors(heatmap)[..., :3] ** 2.2 @ (0.21, 0.72, 0.07) < 0.18
     look = {"ha": "center", "va": "center", "fontsize": font_size(), "parse_math": False}
+    if heatmap.picture is not None:
+        dark, below = np.zeros_like(dark), 0.45
+        look |= {"va": "bottom", "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.5}}
+    else:
+        below = 0.0
     for (row, column), text in texts.items():
-        axes.text(column, row, text, color="white" if dark[row, column] else "black", **look)
+        axes.text(column, row + below, text, color="white" if dark[row, column] else "black", **look)
 
 
 def draw_frames(axes: Axes, place: Place, rows: int, columns: int) -> None:

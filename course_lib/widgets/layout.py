@@ -1,4 +1,4 @@
-"""How a widget lies on the page: controls beside the picture where there is room, otherwise above it.
+"""Layout of a widget: controls beside the picture where there is room, otherwise above it.
 
 All sizes follow the page, by CSS alone, so that the same widget suits a notebook, a projector and a phone.
 The class names of the controls are those of ipywidgets 7 and 8.
@@ -6,9 +6,9 @@ The class names of the controls are those of ipywidgets 7 and 8.
 
 import ipywidgets
 
-from course_lib.widgets.accessible_names import accessible_names
+from course_lib.widgets.accessible_names import AccessibleNames
 
-TALL, FEW = 0.55, 5  # height to width of a tall picture; controls that leave room for words below them
+TALL, FEW = 0.55, 5  # least height/width of a tall picture; most controls with room for text below them
 STYLE = """<style>
 .course-explorer { container-type: inline-size; width: 100%; box-sizing: border-box; padding: 0 6px;
   overflow: visible; }
@@ -58,16 +58,17 @@ def arrange(
     shape: float,
     projected: bool,
 ) -> ipywidgets.Box:
-    """Box with the controls, the picture and the words of a widget.
+    """Box with the controls, the picture and the text of a widget.
 
-    pictures: what may be in the picture's place; only one is seen at a time.
-    shape: height of the picture over its width. Beside a tall one, the words are under the controls.
-    projected: letters and picture as large as the page allows.
+    pictures: alternatives for the same place; only one is visible at a time.
+    words: the text. It is below a wide picture, and below the controls if the picture is tall.
+    shape: height of the picture divided by its width.
+    projected: text and picture as large as the page allows.
     """
     panel = ipywidgets.Box(controls)
     frame = ipywidgets.Box([panel, *pictures, words])
     style = ipywidgets.HTML(STYLE)
-    box = ipywidgets.Box([style, frame, *accessible_names()])
+    box = ipywidgets.Box([style, frame, AccessibleNames()])
     for picture in pictures:
         picture.add_class("course-picture")
     for part, name in ((panel, "controls"), (words, "words"), (frame, "frame"), (style, "style")):

@@ -9,7 +9,7 @@ from course_lib.models.gpt import GPT
 from course_lib.text.tokenizers import Vocabulary
 from course_lib.widgets.attention_map import AttentionMap
 from course_lib.widgets.explorer import slider
-from course_lib.widgets.heatmap import Place, label, shortened
+from course_lib.widgets.heatmap import Place, Sets, label, shortened
 from course_lib.widgets.map_explorer import MapExplorer
 from course_lib.widgets.reading import Reading, follow, model_of, prompt_controls, read
 from course_lib.widgets.toy_lm import QUESTIONS
@@ -36,13 +36,6 @@ def logit_lens_explorer(
     seen = lru_cache(maxsize=8)(lambda prompt: read(model, tokens, prompt))
     prompt = controls["prompt"]
     follow(controls["position"], [prompt], lambda: len(seen(prompt.value).ids))
-
-    def choose(place: Place) -> None:
-        """Read up to the token whose column is selected."""
-        position = controls["position"]
-        if place.column is not None:
-            position.value = min(max(0, position.value - COLUMNS) + place.column + 1, position.max)
-
     return MapExplorer(
         controls,
         lambda maps: lens_picture(maps, seen, tokens, model.config.layers),
@@ -51,7 +44,6 @@ def logit_lens_explorer(
         "while the notebook is running.",
         size=(7.0, 3.8),
         cell=72,
-        on_select=choose,
     )
 
 
@@ -89,7 +81,8 @@ def lens_picture(
             value_name="probability",
             texts=texts,
             numbers=True,
-            marked=Place(0, selected.row, position - first - 1),
+            marked=Place(column=position - first - 1),
+            column_sets=Sets("position", first + 1),
         )
         return f"Cells: {shown}. " + in_words(reading, pieces, tokens, position)
 

@@ -1,4 +1,4 @@
-"""Explorer whose picture is an attention map: drawn by the browser, or as a PNG where that is impossible."""
+"""Explorer whose picture is an attention map: drawn by the browser, or else shown as a PNG."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,10 +17,11 @@ from course_lib.widgets.markup import Markup
 class MapExplorer(Explorer):
     """Controls above one or several heatmaps and a line of text.
 
-    picture: as in `Explorer`, with an `AttentionMap` in place of the figure. Its function is also called
-        with `selected`, the `Place` that is selected, and calls `show_maps` for what is to be seen.
-    widths, shared: as in `AttentionMap`.
-    on_select, on_press: called with a `Place`; they may move controls, and the picture is drawn after them.
+    picture: as in `Explorer`, with an `AttentionMap` instead of the figure. The function that it returns also
+        gets `selected`, the selected `Place`, and draws with `show_maps`.
+    widths, shared, cell: as in `AttentionMap`.
+    on_select, on_press: called with a `Place` before the picture is redrawn; they may change controls.
+    A heatmap whose rows or columns set a control needs no on_select.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class MapExplorer(Explorer):
         )
         super().__init__(controls, lambda figure: picture(self.maps), summary, size)
         self.image.add_class("course-map-fallback")  # a page that draws the maps hides it
+        self.maps.on_select(self._set_controls)
         if on_select:
             self.maps.on_select(on_select)
         if on_press:
@@ -56,6 +58,14 @@ class MapExplorer(Explorer):
         with style_context(self.projected):
             self._draw_picture()
         return super().snapshot()
+
+    def _set_controls(self, place: Place) -> None:
+        """Set the controls of the selected row and column, as `row_sets` and `column_sets` say."""
+        for heatmap in self.maps.heatmaps[place.map : place.map + 1]:
+            for index, sets in ((place.row, heatmap.row_sets), (place.column, heatmap.column_sets)):
+                if index is not None and sets is not None:
+                    control = self.controls[sets.control]
+                    control.value = min(sets.first + index, control.max)
 
     def _values(self) -> dict[str, Any]:
         return super()._values() | {"selected": self.maps.place}

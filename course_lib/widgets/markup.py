@@ -11,9 +11,6 @@ FRAME = "#b04a00"
 STACKED = "display: inline-flex; flex-direction: column-reverse; align-items: center; margin: 0 1px 2px"
 NEW_LINE = "\n"
 
-# the page's text color in JupyterLab or on Colab, where the background may be dark
-PAGE_LETTERS = "var(--jp-content-font-color1, var(--colab-primary-text-color, #000))"
-
 
 class Markup(str):
     """Safe HTML. Only the functions in this module create it, and they escape all text."""

@@ -10,7 +10,7 @@ from torch import Tensor
 from course_lib.layers.masks import causal_mask, masked_softmax, valid_lens_mask
 from course_lib.widgets.attention_map import AttentionMap
 from course_lib.widgets.explorer import slider
-from course_lib.widgets.heatmap import Heatmap, Place
+from course_lib.widgets.heatmap import Heatmap, Place, list_of
 from course_lib.widgets.map_explorer import MapExplorer
 
 TOKENS = 5
@@ -108,12 +108,11 @@ def tables(
     range_of_scores = {"value_name": "score", "low": -4, "high": 4, "diverging": True, "digits": 1}
     hidden = {} if way == AFTER else {"masked": ~mask, "masked_text": way.split()[0]}
     title = "scores (unmasked)" if way == AFTER else "masked scores"
-    sums = {"rows": positions, "columns": [""], "column_name": "", "value_name": "is", "high": 4}
     return [
         Heatmap(weights=scores, title="scores", **look, **range_of_scores),
         Heatmap(weights=scores, title=title, **look, **range_of_scores, **hidden),
         Heatmap(weights=weights, title="weights", **look),
-        Heatmap(weights=weights.sum(dim=-1, keepdim=True), title="sum", numbers=True, **sums),
+        list_of(weights.sum(dim=-1), positions, title="sum", value_name="is", high=4),
     ]
 
 

@@ -11,6 +11,7 @@ from torch import Tensor
 from course_lib.text.tokenizers import Vocabulary
 from course_lib.viz import figures
 from course_lib.viz.style import PALETTE, style_context
+from course_lib.widgets.heatmap import shortened
 from course_lib.widgets.model_trace import BlockTrace, Trace
 
 WIDTH, HEIGHT = 11.0, 5.2  # inches
@@ -117,10 +118,6 @@ def bare(axes: Axes) -> None:
     """Axes without ticks and grid."""
     axes.set(xticks=[], yticks=[])
     axes.grid(False)
-
-
-def shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def wrapped(words: list[str], width: int) -> list[str]:

@@ -1,6 +1,6 @@
 """Trace of a Transformer: everything that a translator or a GPT computes on its way to each next token.
 
-The models' own layers compute all of it; `pack` makes it small enough to travel to a browser.
+The models' own layers compute all of it; `pack` makes it small enough to send to a browser.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ Stack = Float[Tensor, "tokens d_model"]
 
 @dataclass(frozen=True)
 class AttentionTrace:
-    """One attention layer on one sequence.
+    """What one attention layer computes on one sequence.
 
     q, k: after QK-norm and rotary positions, where the layer has them. heads: each head's weighted sum of
     values. causal: whether a query sees only its own position and earlier ones.
@@ -47,7 +47,7 @@ class AttentionTrace:
 
 @dataclass(frozen=True)
 class BlockTrace:
-    """One block on one sequence.
+    """What one block computes on one sequence.
 
     residual: the residual stream before the first sublayer and after each sublayer.
     hidden: the activations inside the feed-forward network.
@@ -61,7 +61,7 @@ class BlockTrace:
 
 @dataclass(frozen=True)
 class Trace:
-    """A whole model on one sentence.
+    """What a whole model computes on one sentence.
 
     source: the encoder's tokens; empty for a GPT. target: the tokens read by the decoder or GPT.
     chosen: the token written at each step; step t reads the first `prompt` + t tokens of `target`.
@@ -129,7 +129,7 @@ def trace_gpt(model: GPT, tokenizer: Vocabulary, prompt: str, prefix: Sequence[i
     """
     start = tokenizer.encode(prompt)
     if not 0 < len(start) <= MAX_SOURCE:
-        raise ValueError(f"{len(start)} tokens: a prompt here has 1 to {MAX_SOURCE}.")
+        raise ValueError(f"{len(start)} tokens: the explorer shows prompts of 1 to {MAX_SOURCE}.")
     with evaluating(model):
         most = min(MAX_NEW, model.config.max_tokens - len(start))
         chosen = continued(model.generator(), start, prefix, most)
@@ -175,7 +175,7 @@ class Record:
 
 @contextmanager
 def recorded(blocks: nn.ModuleList) -> Iterator[list[Record]]:
-    """Record what enters and leaves the sublayers of these blocks, within a `with` block."""
+    """Context manager that records the inputs and outputs of these blocks and their sublayers."""
     records: list[Record] = []
     hooks = []
     for block in blocks:
@@ -194,12 +194,12 @@ def recorded(blocks: nn.ModuleList) -> Iterator[list[Record]]:
 
 
 def block_traces(name: str, records: Sequence[Record]) -> tuple[BlockTrace, ...]:
-    """What each block did; the blocks are numbered from 1."""
+    """Traces of the blocks, which are numbered from 1."""
     return tuple(block_trace(f"{name} {i}", record) for i, record in enumerate(records, 1))
 
 
 def block_trace(name: str, record: Record) -> BlockTrace:
-    """What a block did, computed by its own layers from what entered them."""
+    """Trace of a block, computed by its own layers from their recorded inputs."""
     block, decoder = record.block, isinstance(record.block, DecoderBlock)
     layers = ["attention", *(["cross_attention"] if decoder else []), "feed_forward"]
     stream = [record.inputs[""][0]]

@@ -114,7 +114,7 @@ class ModelExplorer:
             self._sample()
 
     def draw(self, step: int, rng: torch.Generator | None = None) -> None:
-        """Write a token drawn at random at this step, and let the model go on from there."""
+        """Sample the token of this step, and let the model continue from there."""
         view = self.view
         p = next_token_probabilities(
             self.shown.logits[step],
@@ -148,7 +148,7 @@ class ModelExplorer:
                 self.draw(min(content["draw"], len(self.shown.chosen) - 1))
         except ValueError as error:
             self.answers += 1
-            text = f"{error} The picture still shows the sentence before."
+            text = f"{error} The picture still shows the previous sentence."
             self.view.error = {"text": text, "answer": self.answers}
 
     def _ipython_display_(self) -> None:

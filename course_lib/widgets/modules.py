@@ -7,6 +7,7 @@ from pathlib import Path
 FOLDER = Path(__file__).with_name("js")
 IMPORT = re.compile(r'^import [^;]* from "\./([\w.]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
+DEFAULT = re.compile(r"^export default .*\n", re.MULTILINE)
 
 
 @cache
@@ -18,7 +19,8 @@ def joined(name: str) -> str:
     """
     parts: dict[str, str] = {}
     _collect(name, parts)
-    return "\n".join(parts.values())
+    *needed, last = parts.values()
+    return "\n".join([*(DEFAULT.sub("", part) for part in needed), last])
 
 
 def _collect(name: str, parts: dict[str, str]) -> None:

@@ -155,11 +155,11 @@ class Tokens:
 
 
 def montage(
-    tokens: UInt8[Tensor, "tokens channels patch patch"], line: int, gap: int
+    tokens: UInt8[Tensor, "tokens channels rows columns"], line: int, gap: int
 ) -> UInt8[np.ndarray, "height width 3"]:
     """Tokens side by side on white, `line` per line, with a gap of `gap` pixels after and below each."""
-    count, _, patch, _ = tokens.shape
+    count, _, rows, columns = tokens.shape
     lines = math.ceil(count / line)
-    cells = torch.full((lines * line, 3, patch + gap, patch + gap), 255, dtype=torch.uint8)
-    cells[:count, :, :patch, :patch] = tokens
+    cells = torch.full((lines * line, 3, rows + gap, columns + gap), 255, dtype=torch.uint8)
+    cells[:count, :, :rows, :columns] = tokens
     return cells.unflatten(0, (lines, line)).permute(0, 3, 1, 4, 2).flatten(0, 1).flatten(1, 2).numpy()

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import ipywidgets
 import torch
@@ -13,7 +12,7 @@ from course_lib.experiments.symmetry_denoiser import HEIGHT, WIDTH, mirrors, tra
 from course_lib.layers.hooks import record_attention
 from course_lib.widgets.attention_map import AttentionMap
 from course_lib.widgets.explorer import slider
-from course_lib.widgets.heatmap import Heatmap, Place
+from course_lib.widgets.heatmap import Place, Sets, image_of
 from course_lib.widgets.map_explorer import MapExplorer
 
 PICTURES = 6
@@ -30,12 +29,6 @@ def pixel_attention_explorer() -> MapExplorer:
         "picture": slider(ipywidgets.IntSlider, "image", value=1, min=1, max=PICTURES),
         "heads": slider(ipywidgets.SelectionSlider, "weights of", options=HEADS, value=HEADS[0]),
     }
-
-    def choose(place: Place) -> None:
-        for name, index in (("row", place.row), ("column", place.column)):
-            if index is not None:
-                controls[name].value = index + 1
-
     return MapExplorer(
         controls,
         pixels_picture,
@@ -45,7 +38,6 @@ def pixel_attention_explorer() -> MapExplorer:
         size=(7.0, 3.6),
         widths=(1, 1),
         shared=True,
-        on_select=choose,
     )
 
 
@@ -69,33 +61,20 @@ def pixels_picture(maps: AttentionMap) -> Callable[..., str]:
         clean, noisy, cleaned, weights = (part[picture - 1] for part in seen())
         chosen = weights.mean(0) if heads == HEADS[0] else weights[HEADS.index(heads) - 1]
         weight = chosen[(row - 1) * WIDTH + column - 1].view(HEIGHT, WIDTH)
-        values = {"value_name": "value", "low": -3, "high": 3, "diverging": True}
-        panels = (
-            ("original", clean, values),
-            ("with noise", noisy, values),
-            ("denoised by the network", cleaned, values),
-            ("weights of the framed pixel", weight, {}),
-        )
+        place = {"marked": Place(0, row - 1, column - 1), "row_sets": Sets("row", 1)}
+        place["column_sets"] = Sets("column", 1)
+        values = {"value_name": "value", "low": -3, "high": 3, "diverging": True} | place
         maps.show_maps(
-            [image(title, pixels, Place(0, row - 1, column - 1), look) for title, pixels, look in panels]
+            [
+                image_of(clean, title="original", **values),
+                image_of(noisy, title="with noise", **values),
+                image_of(cleaned, title="denoised by the network", **values),
+                image_of(weight, title="weights of the framed pixel", **place),
+            ]
         )
         return _in_words(row, column, heads, weight, *(part[row - 1] for part in (clean, noisy, cleaned)))
 
     return update
-
-
-def image(title: str, pixels: Float[Tensor, "height width"], marked: Place, look: dict[str, Any]) -> Heatmap:
-    """An image, or weights on its pixels, with numbered rows and columns."""
-    return Heatmap(
-        weights=pixels,
-        rows=[str(row + 1) for row in range(HEIGHT)],
-        columns=[str(column + 1) for column in range(WIDTH)],
-        title=title,
-        row_name="row",
-        column_name="column",
-        marked=marked,
-        **look,
-    )
 
 
 def _in_words(

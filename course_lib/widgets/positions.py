@@ -47,10 +47,10 @@ def alike(table: Float[Tensor, "tokens d_model"], position: int) -> Float[Tensor
 
 
 def rotary_scores(d_model: int, base: float, position: int) -> Float[Tensor, " tokens"]:
-    """Scores of a query at this position with the same key at all positions, at most 1, largest `BACK` back.
+    """Rotary scores of a query at this position with one key placed at every position.
 
-    The query is (1, 0, 1, 0, …) and the key is that vector turned as if `BACK` positions further on: such a
-    turn is something that W_q and W_k can learn.
+    The query is (1, 0, 1, 0, …); the key is the same vector rotated by `BACK` extra positions, which W_q and
+    W_k can learn. So the largest score, 1, is `BACK` positions before the query.
     """
     rotary = RotaryPositions(TOKENS, d_model, base)
     query = torch.tensor([1.0, 0.0]).repeat(d_model // 2).expand(TOKENS, d_model)
@@ -87,8 +87,8 @@ def positions_picture(figure: Figure) -> Callable[..., str]:
             mark.set_ydata((position, position))
         still = (table.amax(dim=0) - table.amin(dim=0) < 0.1).sum().item()
         return (
-            f"{describe(base, d_model, position, similar)} {still} of {d_model} features barely change here. "
-            + verdict(alike(table, 0))
+            f"{describe(base, d_model, position, similar)} {still} of {d_model} features barely change over "
+            f"{TOKENS} positions. " + verdict(alike(table, 0))
         )
 
     return update
@@ -109,8 +109,8 @@ def describe(base: int, d_model: int, position: int, similar: Float[Tensor, " to
     own = d_model / 2
     return (
         f"Base {base:,}, d_model = {d_model}: wavelengths from 6.3 to {longest:,.1f} positions. "
-        f"Dot product of position {position} with itself {own:.0f}, with {neighbour} "
-        f"{own * similar[neighbour].item():.1f}, with {other} {own * similar[other].item():.1f}."
+        f"Dot product of position {position} with itself: {own:.0f}; with position {neighbour}: "
+        f"{own * similar[neighbour].item():.1f}; with position {other}: {own * similar[other].item():.1f}."
     )
 
 
@@ -121,6 +121,6 @@ def verdict(by_distance: Float[Tensor, " tokens"]) -> str:
     if by_distance[again] - by_distance[lowest] > RISES:
         return f"The curve rises again: at distance {again} the similarity is {by_distance[again]:.2f}."
     return (
-        f"Near positions are more similar than distant ones: the curve falls from 1 to {by_distance[-1]:.2f} "
-        "at the longest distance, and its shape is the same at every position."
+        "Nearby positions are more similar than distant ones: the curve falls from 1 to "
+        f"{by_distance[-1]:.2f} at the longest distance, and its shape is the same at every position."
     )

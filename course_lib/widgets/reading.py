@@ -1,4 +1,4 @@
-"""Shared parts of the language model widgets: prompt controls, attention maps and the logit lens."""
+"""Shared parts of the widgets that read a text or show heads: their controls, and a GPT's forward pass."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from course_lib.widgets.explorer import set_most, slider
 from course_lib.widgets.toy_lm import small_world
 
 Controls = dict[str, ipywidgets.Widget]
+MEAN = "mean"  # of all heads
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,22 @@ def prompt_controls(prompts: Sequence[str]) -> Controls:
 
     example.observe(fill, names="value")
     return {"example": example, "prompt": prompt}
+
+
+def head_choice(layers: int, heads: int, others: Sequence[str] = (MEAN,)) -> Controls:
+    """Sliders for a layer, at first the last one, and for a head or one of the others, at first the mean."""
+    layer = slider(ipywidgets.IntSlider, "layer", value=1, min=1, max=2)
+    set_most(layer, layers)
+    layer.value = layers
+    options = [*others, *range(1, heads + 1)]
+    return {"layer": layer, "head": slider(ipywidgets.SelectionSlider, "head", options=options, value=MEAN)}
+
+
+def of_head(maps: Float[Tensor, "layers heads ..."], layer: int, head: int | str) -> tuple[Tensor, str]:
+    """Attention weights of one head or of the mean of all heads, counted from 1, and what they are called."""
+    if head == MEAN:
+        return maps[layer - 1].mean(dim=0), f"layer {layer}, mean of the heads"
+    return maps[layer - 1, int(head) - 1], f"layer {layer}, head {head}"
 
 
 def follow(

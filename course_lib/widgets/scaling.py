@@ -1,4 +1,4 @@
-"""A scaling law to play with: what more parameters or more tokens would do to the loss."""
+"""Scaling law: how more parameters or more tokens would change the loss."""
 
 from collections.abc import Callable
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from course_lib.widgets.attention_map import AttentionMap
 from course_lib.widgets.explorer import slider
-from course_lib.widgets.heatmap import Heatmap, Place
+from course_lib.widgets.heatmap import Heatmap, Place, Sets
 from course_lib.widgets.map_explorer import MapExplorer
 
 MOST = {"n": 4, "a": 5, "b": 5, "c": 5}
@@ -49,14 +49,6 @@ def bmm_explorer() -> MapExplorer:
     for name, size in INDEX.items():
         controls[name] = slider(ipywidgets.IntSlider, name, value=1, max=controls[size].value - 1)
     connect(controls)
-
-    def choose(place: Place) -> None:
-        """Go to the row and column that are selected in one of the matrices, where they choose an entry."""
-        if place.row is not None and place.map != 1:
-            controls["row"].value = place.row
-        if place.column is not None and place.map != 0:
-            controls["column"].value = place.column
-
     return MapExplorer(
         controls,
         bmm_picture,
@@ -64,7 +56,6 @@ def bmm_explorer() -> MapExplorer:
         "and a menu of products, above the stacks of matrices with the row and the column "
         "that produce this entry; a click chooses another one. It responds while the notebook is running.",
         size=SIZE,
-        on_select=choose,
     )
 
 
@@ -140,6 +131,8 @@ def stack(
         digits=0 if whole else 1,
         marked=mark,
         sheets=n,
+        row_sets=None if mark.row is None else Sets("row", 0),
+        column_sets=None if mark.column is None else Sets("column", 0),
     )
 
 

@@ -37,7 +37,7 @@ def snapshot(figure: Figure, picture: bytes, controls: Iterable[ipywidgets.Widge
 
 def setting(control: ipywidgets.Widget) -> str:
     """A control's label and what it is set to: "temperature: 0.5", "scaled: on"."""
-    value = getattr(control, "label", control.value)
+    value = getattr(control, "label", "") or control.value  # ipywidgets leaves it empty for a first option
     if isinstance(value, bool):
         value = "on" if value else "off"
     elif isinstance(value, float):

@@ -1,6 +1,7 @@
 """Attention weights of a language model on a text, for any layer and head."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 
 import ipywidgets
@@ -10,10 +11,18 @@ from torch import Tensor
 from course_lib.models.gpt import GPT
 from course_lib.text.tokenizers import Vocabulary
 from course_lib.widgets.attention_map import AttentionMap
-from course_lib.widgets.explorer import set_most, slider
-from course_lib.widgets.heatmap import Heatmap, Place
+from course_lib.widgets.explorer import slider
+from course_lib.widgets.heatmap import Heatmap, Place, Sets, list_of
 from course_lib.widgets.map_explorer import MapExplorer
-from course_lib.widgets.reading import Reading, follow, model_of, prompt_controls, read
+from course_lib.widgets.reading import (
+    Reading,
+    follow,
+    head_choice,
+    model_of,
+    of_head,
+    prompt_controls,
+    read,
+)
 from course_lib.widgets.toy_lm import QUESTIONS
 
 MOST = 6  # most attended keys in the list on the right
@@ -29,25 +38,14 @@ def text_attention_explorer(
     Raises ValueError for a model without its tokenizer or without a prompt.
     """
     model, tokens, prompts = model_of(model, tokens, prompts, QUESTIONS)
-    layers, heads = model.config.layers, range(1, model.config.heads + 1)
     controls = prompt_controls(prompts)
     controls["position"] = slider(ipywidgets.IntSlider, "query token", value=1, min=1, max=2)
-    controls["layer"] = slider(ipywidgets.IntSlider, "layer", value=1, min=1, max=2)
-    controls["head"] = slider(ipywidgets.SelectionSlider, "head", options=["mean", *heads])
-    set_most(controls["layer"], layers)
+    controls |= head_choice(model.config.layers, model.config.heads)
     seen = lru_cache(maxsize=8)(lambda prompt: read(model, tokens, prompt))
     prompt = controls["prompt"]
-    try:
+    with suppress(ValueError):  # the status line shows the error
         controls["layer"].value, controls["head"].value = answering_head(seen(prompt.value))
-    except ValueError:
-        controls["layer"].value = layers  # the status line shows the error
     follow(controls["position"], [prompt], lambda: len(seen(prompt.value).ids))
-
-    def choose(place: Place) -> None:
-        """Make the selected row the query token."""
-        if place.map == 0 and place.row is not None:
-            controls["position"].value = place.row + 1
-
     return MapExplorer(
         controls,
         lambda maps: attention_picture(maps, seen),
@@ -56,7 +54,6 @@ def text_attention_explorer(
         "responds while the notebook is running.",
         size=(7.0, 4.4),
         widths=(3, 1),
-        on_select=choose,
     )
 
 
@@ -86,13 +83,15 @@ def attention_picture(maps: AttentionMap, seen: Callable[[str], Reading]) -> Cal
             maps.show_maps([])
             return str(error)
         layer, position = min(layer, len(reading.maps)), min(position, len(reading.ids))
-        of_layer = reading.maps[layer - 1]
-        chosen = of_layer.mean(0) if head == "mean" else of_layer[head - 1]
-        place = f"layer {layer}, {'mean of the heads' if head == 'mean' else f'head {head}'}"
+        chosen, place = of_head(reading.maps, layer, head)
         pieces = [piece.strip(" ") or piece for piece in reading.pieces]
-        column = selected.column if selected.map == 0 else None
         whole = Heatmap(
-            weights=chosen, rows=pieces, columns=pieces, title=place, marked=Place(0, position - 1, column)
+            weights=chosen,
+            rows=pieces,
+            columns=pieces,
+            title=place,
+            marked=Place(row=position - 1),
+            row_sets=Sets("position", 1),
         )
         maps.show_maps([whole, strongest(pieces, chosen[position - 1, :position])])
         return in_words(pieces, chosen[position - 1, :position], place)
@@ -103,15 +102,8 @@ def attention_picture(maps: AttentionMap, seen: Callable[[str], Reading]) -> Cal
 def strongest(pieces: list[str], weights: Float[Tensor, " seen"]) -> Heatmap:
     """The largest weights of a query token, with the keys that get them."""
     best = weights.topk(min(MOST, len(weights)))
-    return Heatmap(
-        weights=best.values[:, None],
-        rows=[f"{i + 1}: {pieces[i]}" for i in best.indices.tolist()],
-        columns=[""],
-        title="attends most to",
-        row_name="key",
-        column_name="",
-        numbers=True,
-    )
+    names = [f"{i + 1}: {pieces[i]}" for i in best.indices.tolist()]
+    return list_of(best.values, names, title="attends most to", row_name="key", proportion=0.5)
 
 
 def in_words(pieces: list[str], weights: Float[Tensor, " seen"], place: str) -> str:

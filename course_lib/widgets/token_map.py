@@ -6,14 +6,9 @@ from collections.abc import Sequence
 from matplotlib import rcParams
 from matplotlib.axes import Axes
 
-LETTERS = 10  # most letters shown of a token
+from course_lib.widgets.heatmap import label, shortened
+
 LINE = 1.25  # line spacing, in font sizes
-
-
-def name(token: str, letters: int = LETTERS) -> str:
-    """Token as a label: one line, truncated if long; a space shows as ␣, a line break as ↵, a tab as →."""
-    shown = token.replace(" ", "␣").replace("\n", "↵").replace("\t", "→")
-    return shown if len(shown) <= letters else shown[: letters - 1] + "…"
 
 
 class Names:
@@ -40,7 +35,10 @@ class Names:
         every = math.ceil(len(tokens) / len(self.texts)) or 1
         for text, i in zip(self.texts, range(0, len(tokens), every), strict=False):
             along = (i + 0.5) / len(tokens)
-            text.set(text=name(tokens[i]), position=(along, -0.02) if self.below else (-0.02, 1 - along))
+            text.set(
+                text=shortened(label(tokens[i])),
+                position=(along, -0.02) if self.below else (-0.02, 1 - along),
+            )
 
     def clear(self) -> None:
         for text in self.texts:

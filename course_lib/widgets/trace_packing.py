@@ -1,4 +1,4 @@
-"""A trace for the browser: a header in JSON, and one block of numbers; and the sampling that it shows."""
+"""A trace packed for the browser (a JSON header and one buffer of numbers), and sampling probabilities."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,32 +14,34 @@ from course_lib.models.seq2seq import Seq2Seq
 from course_lib.text.tokenizers import Vocabulary
 from course_lib.widgets.model_trace import AttentionTrace, BlockTrace, Trace
 
-TOP = 128  # logits that travel, per step; all others only as a sum, at each temperature
-SHOWN = 10  # candidates for the next token that are drawn
+TOP = 128  # logits sent per step; all others only as a sum, for each temperature
+SHOWN = 10  # candidates for the next token that the page shows
 TEMPERATURES = tuple(i / 10 for i in range(21))  # those of the slider
 
 
 class Numbers:
-    """Arrays one behind the other, each at a multiple of four bytes; equal ones only once."""
+    """Buffer of arrays, each aligned to four bytes; equal arrays are stored once."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []
-        self.places: dict[tuple[str, bytes], dict[str, Any]] = {}
+        self.places: dict[bytes, int] = {}
         self.size = 0
 
     def add(self, array: Float[Tensor, "..."], kind: str = "f2") -> dict[str, Any]:
-        """Append an array, and return what the header says about it.
+        """Append an array, and return its entry for the header: offset, shape and type.
 
-        kind: "f2" or "f4", the type and the bytes of each number.
+        kind: "f2" (half precision) or "f4" (single precision).
         """
         values = array.detach().cpu().numpy().astype(f"<{kind}")
-        data = values.tobytes()
-        if (kind, data) not in self.places:
-            place = {"at": self.size, "shape": list(values.shape), "kind": kind}
-            self.places[kind, data] = place
+        return self.add_bytes(values.tobytes(), shape=list(values.shape), kind=kind)
+
+    def add_bytes(self, data: bytes, **about: Any) -> dict[str, Any]:
+        """Append bytes, and return where they begin and what the header says about them besides."""
+        if data not in self.places:
+            self.places[data] = self.size
             self.parts.append(data + bytes(-len(data) % 4))
             self.size += len(self.parts[-1])
-        return self.places[kind, data]
+        return {"at": self.places[data], **about}
 
 
 def pack(trace: Trace, model: Seq2Seq | GPT, tokenizer: Vocabulary) -> tuple[dict[str, Any], bytes]:
@@ -119,7 +121,7 @@ def top_logits(
 def shown_probabilities(
     logits: Float[Tensor, " vocab"], temperature: float, top_k: int, top_p: float
 ) -> Mapping[str, Any]:
-    """What is drawn for one step: the candidates' probabilities, and how many tokens can be drawn at all.
+    """Sampling probabilities of the candidates at one step, and the number of tokens that can be sampled.
 
     top_k: 0 keeps all tokens.
     """

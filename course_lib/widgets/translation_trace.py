@@ -1,5 +1,6 @@
 """Beam search on a sentence, with the probabilities and attention of each step."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -20,7 +21,8 @@ class Written:
     """A sentence and its translations; step t of the tensors belongs to the t-th token of the best one.
 
     found: hypotheses, best first, with their texts. target: tokens of the best one, including the final one.
-    probabilities: over the vocabulary, at each step. maps: cross-attention weights.
+    probabilities: over the vocabulary, at each step.
+    source: whole words. maps: cross-attention weights on each of them, the sum over its subword tokens.
     """
 
     source: list[str]
@@ -29,7 +31,7 @@ class Written:
     target: list[str]
     target_ids: list[int]
     probabilities: Float[Tensor, "steps vocab"]
-    maps: Float[Tensor, "layers heads steps source"]
+    maps: Float[Tensor, "layers heads steps words"]
 
 
 @torch.inference_mode()
@@ -47,14 +49,33 @@ def write(model: Seq2Seq, tokens: Tokenizer, sentence: str, width: int) -> Writt
         best = found[0].ids
         with record_attention(model) as maps:
             logits = model(source, torch.tensor([[BOS, *best]], device=device))[0]
-    cross = [maps[f"decoder.{i}.cross_attention"][0][0] for i in range(model.config.decoder_layers)]
+    layers = [maps[f"decoder.{i}.cross_attention"][0][0] for i in range(model.config.decoder_layers)]
+    cross = torch.stack(layers).float().cpu()
+    words, word_of = whole_words([tokens[i] for i in ids])
     target = [*best, EOS if len(best) < most else int(logits[-1].argmax())]
     return Written(
-        source=[tokens[i] for i in ids],
+        source=words,
         found=found,
         texts=[tokens.decode(hypothesis.ids) for hypothesis in found],
         target=[tokens[i] for i in target],
         target_ids=target,
         probabilities=logits.float().softmax(-1).cpu(),
-        maps=torch.stack(cross).float().cpu(),
+        maps=cross.new_zeros(*cross.shape[:-1], len(words)).index_add(-1, torch.tensor(word_of), cross),
     )
+
+
+def whole_words(tokens: Sequence[str]) -> tuple[list[str], list[int]]:
+    """Whole words of subword tokens, without ▁, and for each token the index of its word.
+
+    Source: Clark et al. 2019, section 4.1: the attention to a split word is the sum over its tokens.
+    """
+    words: list[str] = []
+    word_of = []
+    for token in tokens:
+        letters = bool(words) and words[-1][-1:].isalnum() and token[:1].isalnum()
+        if letters or words[-1:] == [""]:  # a lone ▁ begins the word of the next token
+            words[-1] += token
+        else:
+            words.append(token.removeprefix("▁"))
+        word_of.append(len(words) - 1)
+    return words, word_of

@@ -38,5 +38,5 @@ def test_padding_and_later_words_change_no_prediction():
 
 def test_row_measures_all_three():
     (found,) = keras_rival.keras(Plan(seconds=0.0, least=2, warm_up=1, tiny=True))
-    assert list(found.seconds) == ["ours, preset spa-eng-8", "ours, its sizes", "Keras-like"]
+    assert list(found.seconds) == ["ours, preset spa-eng-8-original", "ours, its sizes", "Keras-like"]
     assert min(found.amounts["Keras-like"]) == 2 * keras_rival.TINY.batch

@@ -1,19 +1,24 @@
 """Attention maps in both front ends: hover, click, arrow keys; and nothing grows while one is used."""
 
+import re
 from collections.abc import Iterator
 
-import psutil
 import pytest
 
 pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
 
+from helpers.browser.memory import Growth  # noqa: E402
 from helpers.browser.moves import Frame  # noqa: E402
 from helpers.browser.pages import Trouble, open_chapter, open_lab, open_voila, page_of  # noqa: E402
 from playwright.sync_api import Page, expect  # noqa: E402
 
+from course_lib.experiments.digits_vit import digits, digits_model  # noqa: E402
+from course_lib.widgets.class_attention import least_sure  # noqa: E402
+from course_lib.widgets.class_attention import look as look_at  # noqa: E402
 from course_lib.widgets.gallery import exhibits  # noqa: E402
 from course_lib.widgets.head_task_model import look  # noqa: E402
 from course_lib.widgets.heads import SENTENCE  # noqa: E402
+from course_lib.widgets.perturbations import CHANGES, outcome  # noqa: E402
 
 FRONT_ENDS = {"JupyterLab": ("lab", open_lab), "Voilà": ("voila", open_voila)}
 WORDS = SENTENCE.split()
@@ -106,6 +111,44 @@ def test_an_entry_of_a_product_is_chosen_by_a_click(front_end) -> None:
     assert not trouble.errors
 
 
+def test_a_patch_of_the_image_is_chosen_by_a_click(front_end) -> None:
+    _, page, trouble = front_end
+    frame = opened(page, "class_attention")
+    image, weights = Map(frame, 0, 4, 4), Map(frame, 1, 4, 4)
+    images = least_sure(digits_model(), digits().test)
+    weight = look_at(digits_model(), images[:1]).weights(3, "mean")[2, 1].item()
+    image.cells.hover(position=image.at(2, 1))
+    expect(image.root.locator(".attention-map-tip")).to_have_text(f"row 3, column 2: weight {weight:.3f}")
+    image.click(2, 1)
+    expect(line(frame)).to_contain_text(f"in row 3, column 2, gets {weight:.3f}")
+    expect(weights.root.locator(".attention-map-cell")).to_be_visible()  # framed on both maps
+    page.keyboard.press("ArrowLeft")
+    expect(line(frame)).to_contain_text("in row 3, column 1, gets")
+    assert not trouble.errors
+
+
+def test_a_click_in_the_confusion_matrix_shows_its_images(front_end) -> None:
+    _, page, trouble = front_end
+    frame = opened(page, "confusion")
+    matrix, images = Map(frame, 0, 10, 10), Map(frame, 1, 3, 5)
+    matrix.cells.hover(position=matrix.at(7, 7))
+    tip = matrix.root.locator(".attention-map-tip")
+    expect(tip).to_have_text(re.compile(r"true class 7, predicted class 7: \d+ \(\d+\.\d% of the class\)"))
+    matrix.click(7, 7)
+    expect(images.root.locator(".attention-map-title")).to_contain_text("7 predicted as 7: ")
+    images.cells.hover(position=images.at(1, 2))
+    shown = outcome(digits_model(), digits().test, CHANGES["original"])
+    probability = f"7: {shown.probabilities[shown.behind(7, 7)[7], 7]:.2f}, "
+    expect(images.root.locator(".attention-map-tip")).to_contain_text(probability)
+    images.click(1, 2)
+    expect(line(frame)).to_contain_text(f"Image 8 of these: {probability}")
+    matrix.click(0, 9)
+    expect(images.cells).to_be_hidden()  # no image is there
+    matrix.cells.press("ArrowLeft")
+    expect(line(frame)).to_contain_text("No image of class 0 is predicted as 8.")
+    assert not trouble.errors
+
+
 @pytest.mark.parametrize("widget", ["heads", "mask"])
 def test_how_long_the_kernel_takes_to_answer_a_click(front_end, widget: str, report) -> None:
     name, page, _ = front_end
@@ -120,46 +163,24 @@ def test_how_long_the_kernel_takes_to_answer_a_click(front_end, widget: str, rep
     report.add(f"{name}: click", f"{widget}_explorer", page.evaluate("answers"))
 
 
-def test_nothing_grows_over_500_moves(front_end, capsys) -> None:
+@pytest.mark.parametrize("how", ["keys", "clicks"])
+def test_nothing_grows_over_500_moves(front_end, capsys, how: str) -> None:
     name, page, _ = front_end
     frame = opened(page, "heads")
-    Map(frame, 0, 6, 6).click(0, 0)
-    press(page, 50)
-    before = heap(page), kernel()
-    press(page, MOVES)
-    after = heap(page), kernel()
-    script, python = ((b - a) / 2**20 for a, b in zip(before, after, strict=True))
+    cells = Map(frame, 0, 6, 6)
+    cells.click(0, 0)
+    move(page, cells, how, 50)
+    growth = Growth(page)
+    move(page, cells, how, MOVES)
     with capsys.disabled():
-        print(f"\n≈ {name}, {MOVES} moves: page {script:+.2f} MiB, kernel {python:+.2f} MiB")
-    assert script < 5 and python < 30
+        growth.check(f"{name}, {MOVES} {how}")
 
 
-def press(page: Page, times: int) -> None:
+def move(page: Page, cells: Map, how: str, times: int) -> None:
+    """Select other cells, by the arrow keys or by clicks."""
     for i in range(times):
-        page.keyboard.press("ArrowDown" if i % 10 < 5 else "ArrowUp")
+        if how == "keys":
+            page.keyboard.press("ArrowDown" if i % 10 < 5 else "ArrowUp")
+        else:
+            cells.click(i % 6, (i // 6) % 6)
         page.wait_for_timeout(15)
-    page.wait_for_timeout(1500)
-
-
-def heap(page: Page) -> float:
-    """Bytes that the page's scripts hold after a garbage collection."""
-    session = page.context.new_cdp_session(page)
-    session.send("HeapProfiler.collectGarbage")
-    session.send("Performance.enable")
-    metrics = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
-    session.detach()
-    return metrics["JSHeapUsedSize"]
-
-
-def kernel() -> int:
-    """Bytes of the kernels of the servers that these tests started."""
-    return sum(map(kernel_memory, psutil.Process().children(recursive=True)))
-
-
-def kernel_memory(process: psutil.Process) -> int:
-    """Bytes of a kernel; 0 for any other process, and for one that has ended."""
-    try:
-        is_kernel = "ipykernel_launcher" in process.cmdline()
-        return process.memory_info().rss if is_kernel else 0
-    except psutil.Error:
-        return 0

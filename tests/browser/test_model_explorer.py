@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
 
+from helpers.browser.memory import Growth  # noqa: E402
 from helpers.browser.pages import contrast, load_axe, open_lab, open_voila, page_of  # noqa: E402
 from helpers.browser.report import ARTIFACTS  # noqa: E402
 
@@ -181,6 +182,33 @@ def test_a_click_is_answered_within_the_aim(disk, report) -> None:
         disk.evaluate(TIMED, ["crumb-model", ".mx-hint"])
     report.add("from disk", "model_explorer", spent)
     assert statistics.median(spent) < AIM
+
+
+WALK = ("encoder-1", "head-0-0", "crumb-model", "decoder-1", "head-1-1", "crumb-model", "next", "crumb-model")
+
+
+def walk(page, times: int) -> None:
+    """Click through blocks and heads, and step the decoder on each round."""
+    for i in range(times):
+        if i % len(WALK) == 0:
+            page.locator(".mx-sentence button").nth(i // len(WALK) % 4).click()
+        press(page, WALK[i % len(WALK)])
+
+
+@pytest.mark.parametrize("front_end", ["disk", "lab"])
+def test_nothing_grows_over_500_clicks(browser, address, request, capsys, front_end) -> None:
+    with page_of(browser, 1280, 900) as (page, trouble):
+        if front_end == "lab":
+            open_lab(page, request.getfixturevalue("lab"))
+        else:
+            page.goto(address)
+        page.locator(".mx-card").first.wait_for(timeout=60_000)
+        walk(page, 48)
+        growth = Growth(page)
+        walk(page, 500)
+        with capsys.disabled():
+            growth.check(f"model explorer, {front_end}, 500 clicks")
+        assert not trouble.errors
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -7,6 +7,8 @@ pytest.importorskip("playwright", reason="needs a browser: python -m course_lib 
 from helpers.browser.pages import page_of  # noqa: E402
 
 from course_lib.__main__ import main  # noqa: E402
+from course_lib.widgets.head_task_model import look  # noqa: E402
+from course_lib.widgets.heads import SENTENCE  # noqa: E402
 
 CHAPTER = "notebooks/01_softmax_and_scaling.html"
 
@@ -40,12 +42,42 @@ def test_the_front_page_leads_to_the_model_explorer_and_this_to_chapters(browser
         assert trouble.foreign == [] and trouble.errors == []
 
 
+def test_a_map_in_a_chapter_is_alive_from_the_disk(browser, site):
+    with page_of(browser, 1280, 900, offline=True) as (page, trouble):
+        page.goto(f"{site}/notebooks/03_multi_head_attention.html")
+        live = page.locator('[data-map="heads_explorer"]')
+        maps = live.locator(".attention-map")
+        assert maps.count() == 4
+        assert live.locator("xpath=ancestor::*[contains(@class, 'cell_output')]//img").is_hidden()
+        cells = maps.nth(1).locator(".attention-map-cells")
+        box = cells.bounding_box()
+        place = {"x": 0.5 / 6 * box["width"], "y": 2.5 / 6 * box["height"]}
+        cells.hover(position=place)
+        weight = look(4, SENTENCE.split())[0][1, 2, 0].item()
+        assert (
+            maps.nth(1).locator(".attention-map-tip").inner_text()
+            == f"query is, key your: weight {weight:.3f}"
+        )
+        cells.click(position=place)
+        assert "From is, word 3," in live.locator('[role="status"]').inner_text()
+        assert trouble.foreign == [] and trouble.errors == []
+
+
+def test_a_map_in_a_chapter_follows_the_theme(browser, site):
+    with page_of(browser, 1280, 900, offline=True, color_scheme="dark") as (page, _):
+        page.goto(f"{site}/notebooks/02_bmm_and_masking.html")
+        first = page.locator(".attention-map").first
+        assert "dark" in first.get_attribute("class")
+        page.evaluate("document.documentElement.dataset.theme = 'light'")
+        page.wait_for_function("map => !map.classList.contains('dark')", arg=first.element_handle())
+
+
 def test_formulas_pictures_and_folded_cells(browser, site):
     with page_of(browser, offline=True) as (page, _):
         page.goto(f"{site}/{CHAPTER}")
         page.locator("mjx-container svg").first.wait_for()
         assert page.locator("[data-mml-node=merror]").count() == 0
-        pictures = page.locator(".cell_output img")
+        pictures = page.locator(".cell_output img:visible")
         assert pictures.count() >= 4
         for picture in pictures.all():
             assert len(picture.get_attribute("alt")) >= 40

@@ -92,7 +92,7 @@ def test_words_are_divided_anew_in_each_epoch_and_say_the_same():
 def test_tries_are_made_kept_and_read_back(tiny):
     assert tries.stored() == []
     tries.stored.cache_clear()
-    with pytest.raises(ValueError, match="call with `costs` first"):
+    with pytest.raises(ValueError, match="run the command `costs` first"):
         tries.learn("muon", 0)
     tries.add("costs", [{"name": "base", "cost": 1.0}, {"name": "muon", "cost": 1.5}])
     for name in ("few-r-drop", "muon", "few-bpe-dropout", "base", "base"):

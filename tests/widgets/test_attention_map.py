@@ -12,7 +12,14 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from course_lib.viz import figures
-from course_lib.widgets import attention_map, heads_explorer, mask_explorer, modules
+from course_lib.widgets import (
+    attention_map,
+    heads_explorer,
+    logit_lens_explorer,
+    mask_explorer,
+    modules,
+    softmax_explorer,
+)
 from course_lib.widgets.attention_map import AttentionMap
 from course_lib.widgets.heatmap import Heatmap, Place, label
 from course_lib.widgets.heatmap_picture import draw_heatmaps
@@ -44,6 +51,15 @@ def test_the_weights_arrive_as_the_bytes_of_32_bit_floats_row_by_row(shown) -> N
 def test_a_mask_arrives_as_one_byte_per_cell(shown) -> None:
     shown.show(torch.eye(2), rows=ROWS, columns=ROWS, masked=torch.tensor([[False, True], [True, False]]))
     assert list(shown.maps[0]["masked"]) == [0, 1, 1, 0]
+
+
+def test_a_picture_arrives_opaque_with_its_width_and_sets_the_proportion_of_the_cells(shown) -> None:
+    picture = np.arange(4 * 3 * 3, dtype=np.uint8).reshape(4, 3, 3)
+    shown.show(torch.zeros(2, 3), rows=ROWS, columns=COLUMNS, picture=picture)
+    state = shown.maps[0]
+    pixels = np.frombuffer(state["picture"]["bytes"], np.uint8).reshape(4, state["picture"]["width"], 4)
+    assert np.array_equal(pixels[..., :3], picture) and (pixels[..., 3] == 255).all()
+    assert state["proportion"] == 2.0
 
 
 def test_every_option_that_the_kernel_sends_is_known_to_the_browser(shown) -> None:
@@ -108,11 +124,27 @@ def test_maps_that_share_labels_share_the_selection_and_a_mark_of_its_own_wins()
     assert maps.framed(1)[1:] == (None, None)
 
 
+def test_a_mark_without_a_column_leaves_the_column_to_the_user(shown) -> None:
+    shown.show(torch.eye(2), rows=ROWS, columns=ROWS, marked=Place(row=1))
+    shown.select(0, 1)
+    assert shown.framed(0) == Place(0, 1, 1)
+    assert "marked.column ?? own.column" in modules.joined("attention_widget.js")
+
+
+def test_a_selected_row_sets_its_control_and_stays_within_its_range() -> None:
+    explorer = logit_lens_explorer()
+    position = explorer.controls["position"]
+    explorer.maps.select(row=0, column=1)
+    assert position.value == position.max - 6 and explorer.maps.framed(0).row == 0
+    explorer.maps.select(column=7, map=1)  # there is no second map
+    assert position.value == position.max - 6
+
+
 def test_a_selection_in_an_explorer_redraws_its_text_once() -> None:
     widget, seen = heads_explorer(), []
     widget.text.observe(seen.append, names="value")
     widget.maps.select(row=1, map=2)
-    assert len(seen) == 1 and "From cat, word 2, most weight goes: head 1 to" in widget.text.value
+    assert len(seen) == 1 and "From cat, word 2, the largest weights: head 1 to" in widget.text.value
     widget.maps.select()
     assert "From cat" not in widget.text.value
 
@@ -140,6 +172,18 @@ def test_a_masked_cell_is_gray_and_an_empty_one_is_empty() -> None:
     words, colors = words_of(figure), figure.axes[0].images[0].get_array()
     assert "-∞" in words and "0.50" not in words and "nan" not in words
     assert np.allclose(colors[0, 0], [0.35, 0.35, 0.35, 1]) and colors[0, 1, 3] == 0
+
+
+def test_a_picture_replaces_the_colors_and_keeps_its_proportions() -> None:
+    maps, figure = AttentionMap(cell=1000), Figure(figsize=(7, 3))
+    picture = np.full((40, 30, 3), 7, dtype=np.uint8)
+    maps.show(torch.eye(2), rows=ROWS, columns=ROWS, picture=picture, numbers=True)
+    draw_heatmaps(figure, maps, 3.0)
+    (axes,) = figure.axes
+    box = axes.get_window_extent()
+    assert np.array_equal(axes.images[0].get_array(), picture)
+    assert box.height / box.width == pytest.approx(40 / 30)
+    assert {"0", "1.00"} <= set(words_of(figure))
 
 
 def test_too_many_labels_are_thinned_out() -> None:
@@ -184,7 +228,10 @@ def test_the_script_is_one_module_that_asks_nothing_of_the_network() -> None:
 # ---- Colab
 
 
-def test_on_colab_the_widget_is_shown_with_the_metadata_of_its_widget_manager(monkeypatch, shown) -> None:
+@pytest.mark.parametrize("make", [AttentionMap, lambda: softmax_explorer().box], ids=["map", "names"])
+def test_on_colab_a_widget_is_shown_with_the_metadata_of_its_widget_manager(monkeypatch, make) -> None:
+    """Colab draws a box with a part of anywidget only with these metadata; `AccessibleNames` is one."""
+    shown = make()
     asked, displayed = [], []
     output = SimpleNamespace(
         enable_custom_widget_manager=lambda: asked.append(True),

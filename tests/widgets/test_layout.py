@@ -1,12 +1,8 @@
 """Where the parts of a widget lie, and the names they get in the browser."""
 
-import sys
-from types import ModuleType
-
 import ipywidgets
-import pytest
 
-from course_lib.widgets import accessible_names, softmax_explorer
+from course_lib.widgets import accessible_names
 from course_lib.widgets.accessible_names import AccessibleNames
 from course_lib.widgets.layout import FEW, TALL, arrange
 
@@ -39,13 +35,6 @@ def test_beside_a_tall_picture_the_words_are_under_the_controls_if_there_is_room
 def test_a_projected_widget_says_so() -> None:
     assert "course-projected" in classes(parts(projected=True))
     assert "course-projected" not in classes(parts())
-
-
-def test_on_colab_a_widget_is_made_of_ipywidgets_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert any(isinstance(part, AccessibleNames) for part in softmax_explorer().box.children)
-    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
-    assert accessible_names.accessible_names() == []
-    assert not any(isinstance(part, AccessibleNames) for part in softmax_explorer().box.children)
 
 
 def test_the_script_names_what_ipywidgets_leaves_without_a_name() -> None:

@@ -58,22 +58,22 @@ def test_the_text_names_wavelengths_and_dot_products(explorer) -> None:
     table = sinusoidal(20, 4, 100.0)
     longest = 2 * math.pi * 100**0.5
     assert f"Base 100, d_model = 4: wavelengths from 6.3 to {longest:.1f} positions." in text_of(explorer)
-    assert f"itself 2, with 6 {table[5] @ table[6]:.1f}, with 15 {table[5] @ table[15]:.1f}." in text_of(
-        explorer
-    )
+    near, far = table[5] @ table[6], table[5] @ table[15]
+    said = f"itself: 2; with position 6: {near:.1f}; with position 15: {far:.1f}."
+    assert said in text_of(explorer)
 
 
 def test_the_text_counts_the_features_that_stand_still(explorer) -> None:
     explorer.controls["d_model"].value, explorer.controls["base"].value = 4, 100_000
-    assert " 1 of 4 features barely change here." in text_of(explorer)  # cos(63/316) = 0.98
+    assert " 1 of 4 features barely change over 64 positions." in text_of(explorer)  # cos(63/316) = 0.98
     explorer.controls["base"].value = 10
-    assert " 0 of 4 features barely change here." in text_of(explorer)
+    assert " 0 of 4 features barely change over 64 positions." in text_of(explorer)
 
 
 @pytest.mark.parametrize("position", range(positions.TOKENS))
 def test_the_text_compares_with_positions_that_are_there(position: int) -> None:
     said = positions.describe(100, 8, position, positions.alike(sinusoidal(64, 8, 100.0), position))
-    neighbour, other = (int(words.split()[0]) for words in said.split("with ")[2:])
+    neighbour, other = (int(words.split(":")[0]) for words in said.split("with position ")[1:])
     assert abs(neighbour - position) == 1 and abs(other - position) == 10
     assert 0 <= other < positions.TOKENS
 
@@ -94,4 +94,4 @@ def test_every_verdict_can_be_reached_by_the_sliders() -> None:
     bases, widths = positions.BASES, positions.WIDTHS
     tables = [sinusoidal(positions.TOKENS, d, float(base)) for base in bases for d in widths]
     said = {positions.verdict(positions.alike(table, 0)).split()[0] for table in tables}
-    assert said == {"The", "Near"}
+    assert said == {"The", "Nearby"}

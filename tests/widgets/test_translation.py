@@ -13,10 +13,12 @@ from matplotlib.figure import Figure
 
 from course_lib.datasets.batching import pad
 from course_lib.generation.beam import Hypothesis, beam_search
+from course_lib.layers.hooks import record_attention
 from course_lib.tasks.translation import translate
 from course_lib.text.tokenizers import BOS, EOS
 from course_lib.viz.style import style_context
 from course_lib.widgets import token_map, translation, translation_explorer
+from course_lib.widgets.translation_trace import whole_words
 
 
 @pytest.fixture(autouse=True)
@@ -100,6 +102,35 @@ def test_each_step_is_that_of_decoding_token_by_token() -> None:
     assert torch.allclose(seen.maps.sum(dim=-1), torch.ones(seen.maps.shape[:-1]), atol=1e-5)
 
 
+def test_the_weight_of_a_word_is_the_sum_over_its_tokens() -> None:
+    model, tokens = small_translator()
+    seen = translation.write(model, tokens, EXAMPLES[0], 1)
+    ids = [*tokens.encode(EXAMPLES[0]), EOS]
+    with torch.no_grad(), record_attention(model.eval()) as maps:
+        model(pad([ids]), torch.tensor([[BOS, *seen.target_ids[:-1]]]))
+    last = maps[f"decoder.{model.config.decoder_layers - 1}.cross_attention"][0][0]
+    for word, name in enumerate(seen.source):
+        mine = [i for i, of in enumerate(whole_words([tokens[i] for i in ids])[1]) if of == word]
+        assert "".join(tokens[ids[i]] for i in mine).removeprefix("▁") == name
+        assert torch.allclose(seen.maps[-1, :, :, word], last[:, :, mine].sum(dim=-1), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "words"),
+    [
+        ("▁I ▁am ▁rel i ably ▁old . [EOS]", ["I", "am", "reliably", "old", ".", "[EOS]"]),
+        ("▁Ch ar l ie 's ▁car ?", ["Charlie", "'s", "car", "?"]),
+        ("▁¿ Cu ál ▁es", ["¿", "Cuál", "es"]),
+        ("▁ x yz ▁b", ["xyz", "b"]),
+        ("a b", ["ab"]),
+    ],
+)
+def test_words_end_at_spaces_and_marks(tokens: str, words: list[str]) -> None:
+    found, word_of = whole_words(tokens.split())
+    assert found == words
+    assert word_of == sorted(word_of) and set(word_of) == set(range(len(words)))
+
+
 def test_the_text_names_step_layer_and_head(explorer) -> None:
     explorer.controls["step"].value = 2
     explorer.controls["layer"].value = 1
@@ -162,7 +193,7 @@ def test_names_are_drawn_as_they_are_and_without_a_warning() -> None:
     axes = Figure(layout="none").add_axes((0.1, 0.1, 0.8, 0.8))
     names = token_map.Names(axes)
     names.set(["$a$", "<i>", "b_c^d", "a\nb", "a rather long one"])
-    assert [t.get_text() for t in names.texts[:5]] == ["$a$", "<i>", "b_c^d", "a↵b", "a␣rather␣…"]
+    assert [t.get_text() for t in names.texts[:5]] == ["$a$", "<i>", "b_c^d", "a↵b", "a rather …"]
     assert not any(text.get_parse_math() for text in names.texts)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

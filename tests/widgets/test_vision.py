@@ -244,6 +244,34 @@ def test_the_veil_is_densest_where_the_weight_is_largest() -> None:
     assert np.abs(heat[4, 8] - 2 * heat[0, 0]).max() <= 2 and heat[0, 0].max() > 60
 
 
+def test_a_click_on_a_patch_says_its_weight() -> None:
+    widget = class_attention_explorer()
+    widget.controls["layer"].value, widget.controls["head"].value = 2, 3
+    test = class_attention_module.least_sure(digits.digits_model(), load_images("digits").test)
+    weights = class_attention_module.look(digits.digits_model(), test[:1]).weights(2, 3)
+    for number, (row, column) in enumerate([(0, 3), (2, 1)]):  # on the image, and on the weights
+        widget.maps.select(row, column, number)
+        weight = weights[row, column].item()
+        place = f"in row {row + 1}, column {column + 1}, gets {weight:.3f}: {17 * weight:.1f} times a uniform"
+        assert place in text_of(widget)
+        assert all(widget.maps.framed(i)[1:] == (row, column) for i in (0, 1))
+    widget.maps.select(2, 0, class_attention_module.LIKELIEST_MAP)
+    assert "framed" not in text_of(widget) and widget.maps.framed(0)[1:] == (None, None)
+
+
+def test_the_maps_show_the_image_the_weights_and_the_classes() -> None:
+    widget = class_attention_explorer()
+    model, test = digits.digits_model(), load_images("digits").test
+    look = class_attention_module.look(model, class_attention_module.least_sure(model, test)[:1])
+    image, numbers, classes = widget.maps.heatmaps
+    weights = look.weights(3, "mean")
+    assert np.array_equal(image.picture, class_attention_module.heated(look.pixels, weights))
+    assert np.allclose(image.weights, weights) and np.allclose(numbers.weights, weights)
+    best = look.probabilities.topk(class_attention_module.LIKELIEST)
+    assert classes.rows == [str(i) for i in best.indices.tolist()]
+    assert np.allclose(classes.weights[:, 0], best.values)
+
+
 def test_without_a_class_token_there_is_nothing_to_see() -> None:
     with pytest.raises(ValueError, match="no class token"):
         class_attention_explorer(colour_model(pooling="mean"), coloured(), CLASSES)
@@ -278,25 +306,48 @@ def test_it_begins_at_the_commonest_mistake() -> None:
     mistakes = shown.matrix().fill_diagonal_(0)
     cell = int(widget.controls["true"].value), int(widget.controls["taken"].value)
     assert mistakes[cell] == mistakes.max() > 0
-    assert f"{cell[0]} predicted as {cell[1]}: {mistakes.max()} of " in widget_title(widget)
+    assert f"{cell[0]} predicted as {cell[1]}: {mistakes.max()} of " in widget.maps.heatmaps[1].title
+    assert widget.maps.framed(0) == (0, *cell)
     right = round(accuracy(digits.digits_model(), test) * len(test))
     assert f"({right} of {len(test)})." in text_of(widget)
 
 
-def widget_title(widget) -> str:
-    return next(t.get_text() for t in widget.figure.axes[1].texts if "predicted as" in t.get_text())
-
-
 def test_the_gallery_shows_the_images_with_their_probabilities() -> None:
     widget, test = confusion_explorer(), load_images("digits").test
-    widget.controls["true"].value = widget.controls["taken"].value = "8"
+    widget.maps.select(8, 8)
     shown = perturbations.outcome(digits.digits_model(), test, lambda pixels: pixels)
-    numbers = shown.behind(8, 8)[: confusion.ACROSS * confusion.DOWN]
-    axes = widget.figure.axes[1]
-    for image, number in zip(axes.images, numbers, strict=False):
-        assert np.array_equal(image.get_array(), patch_picture.colours(test.pixels[number]))
-    texts = [t.get_text() for t in axes.texts if re.fullmatch(r"\d\.\d\d", t.get_text())]
-    assert texts == [f"{shown.probabilities[n, 8]:.2f}" for n in numbers]
+    numbers = shown.behind(8, 8)[: confusion.MOST]
+    images = widget.maps.heatmaps[1]
+    high, wide = (
+        size // len(side)
+        for size, side in zip(images.picture.shape, (images.rows, images.columns), strict=False)
+    )
+    for i, number in enumerate(numbers):
+        row, column = divmod(i, confusion.ACROSS)
+        drawn = images.picture[row * high : row * high + 8, column * wide : column * wide + 8]
+        assert np.array_equal(drawn, patch_picture.colours(test.pixels[number]))
+    probabilities = [f"{shown.probabilities[n, 8]:.2f}" for n in numbers]
+    assert [text for line in images.texts for text in line] == probabilities
+    assert images.descriptions[0][0].startswith(f"8: {probabilities[0]}, ")
+
+
+def test_a_click_chooses_a_cell_of_the_matrix_and_then_one_of_its_images() -> None:
+    widget, test = confusion_explorer(), load_images("digits").test
+    shown = perturbations.outcome(digits.digits_model(), test, lambda pixels: pixels)
+    counts = shown.matrix()
+    widget.maps.select(9, 8)
+    assert (widget.controls["true"].value, widget.controls["taken"].value) == ("9", "8")
+    matrix, images = widget.maps.heatmaps
+    assert matrix.descriptions[9][8] == f"{counts[9, 8]} ({counts[9, 8] / counts[9].sum():.1%} of the class)"
+    assert np.isfinite(images.weights).sum() == counts[9, 8] > 0
+    widget.maps.select(0, 1, map=1)
+    p = shown.probabilities[shown.behind(9, 8)[1]].topk(3)
+    named = ", ".join(f"{i}: {x:.2f}" for x, i in zip(p.values.tolist(), p.indices.tolist(), strict=True))
+    assert text_of(widget).endswith(f" Image 2 of these: {named}.")
+    widget.maps.select(0, 4, map=1)  # no image there
+    assert "of these" not in text_of(widget)
+    widget.maps.select(0, 9)
+    assert images.rows and not widget.maps.heatmaps[1].rows and "No image of class 0" in text_of(widget)
 
 
 def test_changes_leave_the_images_in_their_form() -> None:
@@ -314,9 +365,8 @@ def test_changes_leave_the_images_in_their_form() -> None:
 # ---- all of them
 
 
-@pytest.mark.parametrize("make", [patch_explorer, class_attention_explorer, confusion_explorer])
-def test_the_picture_equals_a_whole_drawing(make) -> None:
-    widget = make()
+def test_the_picture_equals_a_whole_drawing() -> None:
+    widget = patch_explorer()
     for artist in widget.figure.findobj(lambda artist: artist.get_animated()):
         artist.set_animated(False)
     mine = np.asarray(Image.open(io.BytesIO(widget.image.value)))

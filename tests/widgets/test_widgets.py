@@ -163,6 +163,8 @@ def test_a_snapshot_has_the_settings_and_the_line_around_the_picture() -> None:
     before, widget.controls["query"].value = widget.snapshot(), 3
     assert widget.snapshot() != before
     assert "…" in snapshot.setting(ipywidgets.Text("word " * 100, description="text"))
+    first = ipywidgets.SelectionSlider(options=["mean", 1], value="mean", description="head")
+    assert snapshot.setting(first) == "head: mean"
 
 
 @pytest.mark.parametrize("make", WIDGETS)

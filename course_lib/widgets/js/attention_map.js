@@ -26,6 +26,9 @@ const DEFAULTS = {
   numbers: false, // each cell shows its number, where there is room
   digits: 2,
   texts: null, // what the cells show in place of their numbers, row by row
+  descriptions: null, // what is said of the cells in place of their values, row by row
+  picture: null, // ImageData behind all cells, in place of their colors
+  proportion: 1, // height of a cell over its width, where there is room
   rowLabels: true, // false: the labels are not drawn, as beside a map that has the same
   columnLabels: true,
   sheets: 1, // matrices in the stack of which this is the one on top
@@ -175,21 +178,23 @@ function fill(parent, texts) {
 
 // ---- cells
 
-/** One pixel of the canvas per cell; the browser enlarges it. */
+/** The picture, or one pixel of the canvas per cell; the browser enlarges it. */
 function paint(parts, data) {
   const [height, width] = [data.rows.length, data.columns.length];
   const colors = colorsOf(parts.root);
   parts.root.classList.toggle("dark", isDark(colors));
   parts.cells.hidden = !height || !width;
   if (!height || !width) return;
-  Object.assign(parts.canvas, {width, height});
-  const image = new ImageData(width, height);
+  const cells = new ImageData(width, height);
   const inks = new Array(width * height);
   for (let i = 0; i < width * height; i += 1) {
     const color = cellColor(colors, data, i);
-    image.data.set([...color, Number.isNaN(data.weights[i]) ? 0 : 255], 4 * i);
-    inks[i] = inkOn(color);
+    cells.data.set([...color, Number.isNaN(data.weights[i]) ? 0 : 255], 4 * i);
+    inks[i] = data.picture ? "" : inkOn(color);
   }
+  const image = data.picture ?? cells;
+  Object.assign(parts.canvas, {width: image.width, height: image.height});
+  parts.numbers.classList.toggle("on-picture", Boolean(data.picture));
   parts.canvas.getContext("2d").putImageData(image, 0, 0);
   writeNumbers(parts.numbers, data, inks);
 }
@@ -227,8 +232,9 @@ function layOut(element, parts, data, selected) {
   const [height, width] = [data.rows.length, data.columns.length];
   const room = element.clientWidth - besideCells(parts, data) - SHEET * (data.sheets - 1) - 2;
   if (!height || !width || room <= 0) return;
-  const cellWidth = Math.min(data.maxCell, room / width);
-  const cellHeight = Math.min(cellWidth, data.maxHeight / height);
+  let cellWidth = Math.min(data.maxCell, room / width);
+  const cellHeight = Math.min(cellWidth * data.proportion, data.maxHeight / height);
+  if (data.picture) cellWidth = cellHeight / data.proportion;
   const side = `${cellWidth * width}px`;
   for (const kind of ["cells", "columns", "column-name"]) parts[kind].style.width = side;
   parts.cells.style.height = parts.rows.style.height = `${cellHeight * height}px`;
@@ -282,6 +288,7 @@ function mark(parts, data, {row, column}) {
   frame(parts.cell, row !== null && column !== null, column * width, row * height, width, height);
   const words = selectedInWords(data, {row, column});
   if (parts.words.textContent !== words) parts.words.textContent = words;
+  parts.words.classList.toggle("of-cell", row !== null && column !== null);
 }
 
 function frame(box, shown, left, top, width, height) {
@@ -337,16 +344,17 @@ function followPointer(parts, dataNow, {choose, onHover, onPress}) {
   return () => listeners.forEach(([box, kind, listener]) => box.removeEventListener(kind, listener));
 }
 
-/** Query, key, and weight, beside the cell and inside the map. */
+/** Query, key, and weight, beside the cell; a text wider than the map covers the maps on the left of it. */
 function showTip(parts, data, row, column) {
   const i = row * data.columns.length + column;
   const tip = parts.tip;
   tip.hidden = Number.isNaN(data.weights[i]);
-  tip.textContent = `${placeInWords(data, row, column)}: ${valueInWords(data, i)}`;
+  tip.textContent = cellInWords(data, row, column);
   const {cells, cellWidth, cellHeight} = parts;
   const left = cells.offsetLeft + (column + 1) * cellWidth + 4;
-  const most = Math.max(0, parts.root.offsetWidth - tip.offsetWidth);
-  tip.style.left = `${Math.min(left, most)}px`;
+  const most = parts.root.offsetWidth - tip.offsetWidth;
+  const edge = (parts.root.closest(".attention-maps") ?? parts.root).getBoundingClientRect().left;
+  tip.style.left = `${Math.max(edge - parts.root.getBoundingClientRect().left, Math.min(left, most))}px`;
   const below = cells.offsetTop + (row + 1) * cellHeight + 4;
   const fits = below + tip.offsetHeight <= parts.root.offsetHeight;
   tip.style.top = `${fits ? below : cells.offsetTop + row * cellHeight - tip.offsetHeight - 4}px`;
@@ -359,17 +367,25 @@ function placeInWords(data, row, column) {
   return names.map((name) => name.trim()).filter(Boolean).join(", ");
 }
 
+function cellInWords(data, row, column) {
+  const value = valueInWords(data, row * data.columns.length + column);
+  return [placeInWords(data, row, column), value].filter(Boolean).join(": ");
+}
+
 function valueInWords(data, i) {
   const value = `${data.valueName} ${written(data.weights[i], Math.max(3, data.digits))}`;
-  if (data.texts) return data.texts[i].replace("\n", " ");
+  const texts = data.descriptions ?? data.texts;
+  if (texts) return texts[i].replace("\n", " ");
   return data.masked?.[i] ? `masked${data.maskedText ? ` (${data.maskedText})` : ""}` : value;
 }
 
 /** What the map is, for a screen reader. */
 function inWords(data) {
   const title = data.title ? `${data.title}: ` : "";
-  return `${title}map of ${data.rows.length} by ${data.columns.length} cells; a row for each ` +
-    `${data.rowName}, a column for each ${data.columnName}. Arrow keys select, Escape clears.`;
+  const sides = [["row", data.rowName], ["column", data.columnName]].filter(([, kind]) => kind)
+    .map(([side, kind]) => `, a ${side} for each ${kind}`).join("");
+  return `${title}map of ${data.rows.length} by ${data.columns.length} cells${sides}. ` +
+    "Arrow keys select, Escape clears.";
 }
 
 /** The selected cell, row, or column in words; of a row or column, the largest numbers. */
@@ -377,7 +393,7 @@ function selectedInWords(data, {row, column}) {
   const width = data.columns.length;
   if (row === null && column === null) return "";
   if (row !== null && column !== null) {
-    return `${placeInWords(data, row, column)}: ${valueInWords(data, row * width + column)}`;
+    return cellInWords(data, row, column);
   }
   const whole = row !== null ? [data.rowName, data.rows[row], data.columns]
     : [data.columnName, data.columns[column], data.rows];

@@ -29,6 +29,7 @@ const STYLE = `
 .attention-map-cells canvas { width: 100%; height: 100%; display: block; image-rendering: pixelated; }
 .attention-map-numbers { position: absolute; inset: 0; display: grid; pointer-events: none; }
 .attention-map-numbers span { place-self: center; white-space: pre; text-align: center; }
+.attention-map-numbers.on-picture span { place-self: end center; color: #000; background: #fff; }
 .attention-map-frame, .attention-map-cell { position: absolute; box-sizing: border-box;
   pointer-events: none; outline: 2px solid #c44601; }
 .attention-map-cell { outline-width: 3px; }

@@ -4,9 +4,11 @@ import {attentionMap} from "./attention_map.js";
 
 const GAP = 14; // pixels between two maps
 const NARROWEST = 120; // pixels of a map, before the next one moves to a new line
+const PHONE = 480; // pixels of all maps: on a narrower page, cells keep the width of a fingertip, if they can
+const FINGERTIP = 24; // pixels
 const PROJECTED = 0.55; // of the window's height: all rows together, on a projector
 
-function render({model, el}) {
+export function render({model, el}) {
   hideFallback();
   const grid = document.createElement("div");
   grid.className = "attention-maps";
@@ -76,8 +78,10 @@ function arrange(grid, maps, shown, model) {
   const room = grid.clientWidth || 600;
   const shared = model.get("shared");
   const widths = model.get("widths").slice(0, shown.length);
-  const across = Math.max(1, Math.min(widths.length, Math.floor(room / NARROWEST)));
-  const lines = Math.ceil(shown.length / across);
+  const columns = room < PHONE ? Math.max(...shown.map((data) => data.columns.length)) : 0;
+  const narrowest = Math.max(NARROWEST, FINGERTIP * columns);
+  const across = Math.max(1, Math.min(widths.length, Math.floor(room / narrowest)));
+  const lines = Math.ceil(shown.length / widths.length); // where there is room for all in a line
   const most = grid.closest(".course-projected") ? PROJECTED * window.innerHeight : Infinity;
   const height = Math.min(model.get("height"), most);
   shown.forEach((data, i) => {
@@ -97,11 +101,13 @@ function arrange(grid, maps, shown, model) {
   grid.style.gridTemplateColumns = parts.join(" ");
 }
 
-/** What is framed in a map: its own mark, or what is selected; maps that share labels share it. */
+/** What is framed in a map: its own mark, completed by the user, or what is selected in maps with the same labels. */
 function framed(model, shown, index) {
   const {map, row, column} = model.get("selected");
-  if (shown[index].marked) return shown[index].marked;
-  if (map === index) return {row, column};
+  const own = map === index ? {row, column} : {row: null, column: null};
+  const marked = shown[index].marked;
+  if (marked) return {row: marked.row ?? own.row, column: marked.column ?? own.column};
+  if (map === index) return own;
   if (!model.get("shared") || !shown[map]) return {row: null, column: null};
   const same = shown[index].columns.length === shown[map].columns.length;
   return {row, column: same ? column : null};
@@ -109,13 +115,18 @@ function framed(model, shown, index) {
 
 /** The state of a map with arrays in place of its bytes. */
 function decoded(data) {
-  const {weights, masked} = data;
+  const {weights, masked, picture} = data;
   const bytes = weights.buffer.slice(weights.byteOffset, weights.byteOffset + weights.byteLength);
   return {
     ...data,
     weights: new Float32Array(bytes), // a copy, since its first byte may lie anywhere
-    masked: masked ? new Uint8Array(masked.buffer, masked.byteOffset, masked.byteLength) : null,
+    masked: masked ? bytesOf(masked, Uint8Array) : null,
+    picture: picture ? new ImageData(bytesOf(picture.bytes, Uint8ClampedArray), picture.width) : null,
   };
+}
+
+function bytesOf({buffer, byteOffset, byteLength}, kind) {
+  return new kind(buffer, byteOffset, byteLength);
 }
 
 export default {render};

@@ -27,7 +27,7 @@ export function blockPanel(app) {
   parts.push(stream(app, "Output", streams[streams.length - 1], tokens, query, most));
   return h("div", {class: "mx-block"},
     h("p", {}, "Each row is the vector of one token. A sublayer reads the normalized stream (LayerNorm) and adds " +
-      "its output to it. Click a token to follow it, or a head to see its arithmetic."),
+      "its output to the stream. Click a token to follow it, or a head to see its arithmetic."),
     h("div", {class: "mx-flow"}, parts),
     h("div", {class: "mx-below"}, lengths(block, streams, tokens, query), cache(app, block, stack, tokens.length)),
     h("p", {class: "mx-links"}, chapterLink(app, "block"), chapterLink(app, "heads"),
@@ -85,7 +85,7 @@ function lengths(block, streams, tokens, query) {
   });
   const bars = [["Before the block", Math.hypot(...before)], ...added, ["After the block", Math.hypot(...after)]];
   const most = Math.max(...bars.map(([, size]) => size));
-  return h("div", {class: "mx-lengths"}, h("h5", {}, `Length of the vector of “${tokens[query]}”`),
+  return h("div", {class: "mx-lengths"}, h("h5", {}, `Length (norm) of the vector of “${tokens[query]}”`),
     bars.map(([name, size]) => h("div", {class: "mx-bar"}, h("span", {class: "mx-bar-token"}, name),
       h("span", {class: "mx-bar-track"}, h("span", {class: "mx-bar-fill", style: `width: ${100 * size / most}%`})),
       h("span", {class: "mx-bar-number"}, number(size, 1)))));
@@ -121,7 +121,7 @@ export function embeddingsPanel(app) {
   const {d_model: model, vocab, positions} = trace.sizes;
   const place = positions === "rotary"
     ? "No position is added here: in each self-attention, RoPE rotates queries and keys by their positions."
-    : "The position encodings are added already.";
+    : "Position encodings have been added already.";
   return h("div", {},
     h("p", {}, `Each token has an id, and the id selects one of the ${thousands(vocab)} rows of the embedding matrix: ` +
       `a vector of ${model} numbers. ${place}`),

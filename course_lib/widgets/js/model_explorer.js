@@ -4,7 +4,7 @@
 //   explorer.show(header, dataView);
 //
 // host: {live, examples, address(notebook), open({mode, sentence, prefix}), draw(step), sample(settings)}.
-// With `live`, a kernel answers `open` by another `show`, `draw` by a random token, and `sample` by `sampled`.
+// With `live`, a kernel answers `open` with another `show`, `draw` with a sampled token, and `sample` with `sampled`.
 
 import {onThemeChange} from "./colors.js";
 import {h, tokenText, useTheme} from "./drawing.js";
@@ -105,7 +105,7 @@ class App {
   }
 
   draw() {
-    this.message.textContent = "Drawing …";
+    this.message.textContent = "Sampling …";
     this.host.draw(this.step);
   }
 

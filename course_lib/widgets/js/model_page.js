@@ -1,5 +1,6 @@
 // The model explorer on a page of its own, without a kernel: the traces of a few sentences are part of the page.
 
+import {inflated} from "./inflated.js";
 import {modelExplorer} from "./model_explorer.js";
 
 /** Fill the page from its element #traces: {examples, chapters, traces: {mode: {sentence: {header, numbers, step}}}}. */
@@ -20,13 +21,6 @@ function openPage() {
     explorer.show(JSON.parse(text), await inflated(numbers), {mode, sentence, step});
   };
   open("translator", examples.translator[0]);
-}
-
-/** The bytes of a text in base64, decompressed (zlib). */
-async function inflated(text) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new DataView(await new Response(stream).arrayBuffer());
 }
 
 openPage();

@@ -3,7 +3,7 @@
 import {chapterLink, h, number, percent, thousands, tokenText} from "./drawing.js";
 import {nextTokenProbabilities, row} from "./trace.js";
 
-/** The most likely tokens as bars. pick: whether a click on one writes it. */
+/** The most likely tokens as bars. pick: whether a click on one chooses it. */
 export function barList(app, most, pick) {
   const {trace, step} = app;
   const {probabilities} = app.distribution();
@@ -14,14 +14,14 @@ export function barList(app, most, pick) {
     const text = tokenText(candidate.token, trace.mode);
     const attributes = {
       class: `mx-bar${candidate.id === chosen ? " mx-chosen" : ""}${p === 0 ? " mx-cut" : ""}`,
-      title: `logit ${number(logits[i])} below the largest`,
+      title: i === 0 ? "the largest logit" : `logit ${number(-logits[i])} below the largest`,
     };
     const parts = [h("span", {class: "mx-bar-token"}, text),
       h("span", {class: "mx-bar-track"}, h("span", {class: "mx-bar-fill", style: `width: ${100 * p}%`})),
-      h("span", {class: "mx-bar-number"}, p === 0 && pick ? "cut" : percent(p))];
+      h("span", {class: "mx-bar-number"}, p === 0 && pick ? "cut off" : percent(p))];
     if (!pick || !app.host.live) return h("span", attributes, parts);
     return h("button", {...attributes, type: "button", "data-key": `pick-${i}`,
-      "aria-label": `Write ${text}, ${percent(p)}`, onclick: () => app.write(candidate.id)}, parts);
+      "aria-label": `Choose ${text}, ${percent(p)}`, onclick: () => app.write(candidate.id)}, parts);
   });
   return h("span", {class: "mx-bars"}, bars);
 }
@@ -44,8 +44,8 @@ export function nextTokenPanel(app) {
   app.onDistribution = fill;
   return h("div", {class: "mx-next"},
     h("div", {class: "mx-sliders"},
-      h("p", {}, `The last vector of the decoder gives one logit for each of the ${thousands(trace.sizes.vocab)} ` +
-        "tokens. Softmax of logits ÷ temperature turns them into probabilities; top-k and top-p cut the tail."),
+      h("p", {}, `The last hidden state gives one logit for each of the ${thousands(trace.sizes.vocab)} tokens of the ` +
+        "vocabulary. Softmax of logits ÷ temperature gives probabilities; top-k and top-p cut off the tail."),
       sliders,
       h("p", {class: "mx-links"}, chapterLink(app, "softmax"), chapterLink(app, "decoding"))),
     bars);
@@ -70,14 +70,14 @@ function inAll(app) {
   const {kept} = app.distribution();
   const {vocab} = app.trace.sizes;
   const left = kept === null ? `More than ${row(app.trace.logits, 0).length} tokens` : `${thousands(kept)} of ${thousands(vocab)} tokens`;
-  return h("p", {}, `${left} can be drawn.`);
+  return h("p", {}, `${left} can be sampled.`);
 }
 
 function actions(app) {
   const written = tokenText(app.trace.chosen[app.step], app.trace.mode);
-  const note = `Written here: “${written}”.`;
-  if (!app.host.live) return h("p", {}, `${note} In a notebook, you can write another token instead.`);
-  return h("p", {}, `${note} Click a token to write it instead, or `,
+  const note = `Chosen here: “${written}”.`;
+  if (!app.host.live) return h("p", {}, `${note} In a notebook, you can choose another token instead.`);
+  return h("p", {}, `${note} Click a token to choose it instead, or `,
     h("button", {type: "button", class: "mx-button", "data-key": "draw", onclick: () => app.draw()},
-      "draw one at random"));
+      "sample one"));
 }

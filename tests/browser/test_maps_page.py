@@ -1,0 +1,150 @@
+"""The page of attention maps, from the disk without a network: what it says is what the kernel would say."""
+
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
+
+from helpers.browser.memory import Growth  # noqa: E402
+from helpers.browser.pages import contrast, load_axe, page_of  # noqa: E402
+from helpers.browser.report import ARTIFACTS  # noqa: E402
+from playwright.sync_api import Locator, Page, expect  # noqa: E402
+
+from course_lib.cli import maps_page  # noqa: E402
+from course_lib.experiments.real_translator import real_translator  # noqa: E402
+from course_lib.widgets.reading import read  # noqa: E402
+from course_lib.widgets.toy_lm import small_world  # noqa: E402
+from course_lib.widgets.translation_trace import write  # noqa: E402
+
+TIMED = """async ([name, row, column, rows, columns]) => {
+  const place = document.querySelector(`#${name}`);
+  const [cells, line] = [".attention-map-cells", ".static-maps-words"].map((one) => place.querySelector(one));
+  const box = cells.getBoundingClientRect();
+  const [clientX, clientY] = [box.left + (column + 0.5) / columns * box.width,
+    box.top + (row + 0.5) / rows * box.height];
+  const start = performance.now();
+  const changed = new Promise((done) => new MutationObserver(() => done(performance.now() - start))
+    .observe(line, {childList: true, subtree: true}));
+  cells.dispatchEvent(new MouseEvent("click", {clientX, clientY, bubbles: true}));
+  return changed;
+}"""
+TIMES, MOVES = 20, 500
+MOVED = {"heads_explorer": (6, 6), "translation_explorer": (6, 6), "text_attention_explorer": (17, 17)}
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory) -> str:
+    file = tmp_path_factory.mktemp("maps") / "maps.html"
+    maps_page.main([str(file)])
+    return file.as_uri()
+
+
+@pytest.fixture
+def disk(browser, address) -> Iterator[Page]:
+    with page_of(browser, 1280, 900, offline=True) as (page, trouble):
+        opened(page, address)
+        yield page
+        assert not trouble.errors and not trouble.foreign
+
+
+def opened(page: Page, address: str) -> None:
+    page.goto(address)
+    for name in maps_page.CONTROLS:
+        page.locator(f"#{name} [role=status]").wait_for()
+
+
+def at(cells: Locator, row: int, column: int, rows: int, columns: int) -> dict[str, float]:
+    """The middle of a cell."""
+    box = cells.bounding_box()
+    return {"x": (column + 0.5) / columns * box["width"], "y": (row + 0.5) / rows * box["height"]}
+
+
+def test_a_click_chooses_the_query_token_and_hover_shows_the_librarys_weight(disk) -> None:
+    story = maps_page.STORIES[3]
+    reading, place = read(*small_world(), story), disk.locator("#text_attention_explorer")
+    n = len(reading.ids)
+    place.get_by_label("example").select_option(story)
+    for label, steps in (("layer", 1), ("head", 1)):
+        slider = place.get_by_label(label, exact=True)
+        slider.focus()
+        for key in ["Home", *["ArrowRight"] * steps]:
+            disk.keyboard.press(key)
+    cells = place.locator(".attention-map-cells").first
+    cells.click(position=at(cells, 7, 4, n, n))
+    weight = reading.maps[1, 0, 7, 4].item()
+    words = f"query {reading.pieces[7].strip()}, key {reading.pieces[4].strip()}: weight {weight:.3f}"
+    expect(place.locator(".attention-map-words").first).to_have_text(words)
+    cells.hover(position=at(cells, 7, 4, n, n))
+    expect(place.locator(".attention-map-tip").first).to_have_text(words)
+    line = place.locator("[role=status]")
+    expect(line).to_contain_text("In layer 2, head 1, token 8 ")
+    disk.keyboard.press("ArrowDown")
+    expect(line).to_contain_text("In layer 2, head 1, token 9 ")
+    expect(place.get_by_label("query token", exact=True)).to_have_value("8")  # the index
+    assert place.locator("output").first.inner_text() == "9"
+
+
+@pytest.mark.parametrize("sentence", [maps_page.SENTENCES[3], maps_page.SENTENCES[9]])
+def test_ten_sentences_are_translated_as_by_the_library(disk, sentence) -> None:
+    place, written = disk.locator("#translation_explorer"), write(*real_translator(), sentence, 4)
+    assert place.get_by_label("example").locator("option").count() == 10
+    place.get_by_label("example").select_option(sentence)
+    place.get_by_label("beam width", exact=True).focus()
+    for _ in range(3):
+        disk.keyboard.press("ArrowRight")
+    line, step = place.locator("[role=status]"), len(written.target)
+    expect(line).to_contain_text(f"{written.texts[0]} — Step {step}: ")  # the last one, as with a kernel
+    expect(place.locator("tr")).to_have_count(5)  # four hypotheses below their heads
+    cells = place.locator(".attention-map-cells").first
+    cells.click(position=at(cells, 1, 0, min(14, step), len(written.source)))
+    expect(line).to_contain_text(f"Step 2: after [BOS] {written.target[0]} comes {written.target[1]} ")
+    weight = written.maps[-1].mean(0)[1, 0].item()
+    expect(place.locator(".attention-map-words").first).to_contain_text(f"weight {weight:.3f}")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_it_fits_the_window(browser, address, width) -> None:
+    with page_of(browser, width, 900, offline=True) as (page, _):
+        opened(page, address)
+        page.locator("#heads_explorer .attention-map-cells").last.hover()
+        page.screenshot(path=ARTIFACTS / f"maps-{width}.png", full_page=True)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_read_and_operate_it(browser, address, scheme) -> None:
+    with page_of(browser, 1280, 900, offline=True, color_scheme=scheme) as (page, _):
+        opened(page, address)
+        page.locator("#heads_explorer .attention-map-cells").first.click()
+        load_axe(page)
+        found = page.evaluate(
+            "() => axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})"
+            ".then(found => found.violations.map(v => `${v.id}: ${v.nodes[0].html.slice(0, 200)}`))"
+        )
+        assert not found
+        assert not contrast(page.locator("main"))
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_how_long_a_click_takes(disk, name, report) -> None:
+    rows, columns = MOVED[name]
+    spent = [disk.evaluate(TIMED, [name, i % rows, i % columns, rows, columns]) for i in range(TIMES)]
+    report.add("from disk: click", name, spent)
+    assert len(spent) == TIMES
+
+
+@pytest.mark.parametrize("name", ["heads_explorer", "translation_explorer"])
+def test_nothing_grows_over_500_clicks(disk, capsys, name) -> None:
+    rows, columns = MOVED[name]
+    cells = disk.locator(f"#{name} .attention-map-cells").first
+
+    def move(times: int) -> None:
+        for i in range(times):
+            cells.click(position=at(cells, i % rows, i // rows % columns, rows, columns))
+
+    move(50)
+    growth = Growth(disk)
+    move(MOVES)
+    with capsys.disabled():
+        growth.check(f"{name} from the disk, {MOVES} clicks")
