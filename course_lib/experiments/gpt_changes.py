@@ -6,7 +6,7 @@
 changes: each change added in turn, all for the same time; the first and the last one with two seeds.
 beside: nanoGPT's own CPU setting, and our model for as long.
 All models of a part take turns in one process. A run replaces the stored one with the same recipe in
-results/gpt_changes.json; `stored()` and `beside_nanogpt()` read them.
+results/gpt_changes.json; `stored()` reads those of `changes`.
 """
 
 import argparse
@@ -84,7 +84,7 @@ class Recipe:
 class Run:
     """The result of a recipe. loss: on the whole validation text, in nats per character.
 
-    steps: of 32 windows of 64 characters. seconds: their total time. precision: the number format; "" if the
+    steps: of 48 windows of 64 characters. seconds: their total time. precision: the number format; "" if the
     run was stored before it was chosen by measurement.
     """
 
@@ -107,13 +107,7 @@ def stored() -> list[Run]:
     return [Run(**{**run, "recipe": Recipe(**run["recipe"])}) for run in runs]
 
 
-def beside_nanogpt() -> dict[str, dict[str, Any]]:
-    """A stored run of nanoGPT's CPU setting, and ours, which took turns with it; one seed."""
-    runs = json.loads(STORED.read_text(encoding="utf-8"))["runs"]
-    return {"nanoGPT": runs["nanogpt"][0], "ours": runs["beside"][0]}
-
-
-TEXT, CONTEXT, BATCH, WARMUP = "tinyshakespeare", 64, 32, 0.05
+TEXT, CONTEXT, BATCH, WARMUP = "tinyshakespeare", 64, 48, 0.05
 TURN = 1.0  # seconds
 CPU = torch.device("cpu")
 

@@ -18,6 +18,7 @@ class AttentionMap(anywidget.AnyWidget):
     shared: the maps have the same labels, drawn along the outer edges only, and the same selection.
     height: of all lines together, in pixels. cell: largest width of a cell, in pixels.
     selected: a dict with the fields of `Place`, the same in the kernel and on the page.
+    answered: the selection for which the maps were drawn; while the kernel is behind, an older one.
     alive: whether a page is drawing the maps.
     """
 
@@ -29,6 +30,7 @@ class AttentionMap(anywidget.AnyWidget):
     height = traitlets.Int(400).tag(sync=True)
     cell = traitlets.Int(44).tag(sync=True)
     selected = traitlets.Dict(default_value=Place()._asdict()).tag(sync=True)
+    answered = traitlets.Dict(default_value=Place()._asdict()).tag(sync=True)
     alive = traitlets.Bool(False).tag(sync=True)
 
     def __init__(self, **traits: Any):
@@ -82,6 +84,7 @@ class AttentionMap(anywidget.AnyWidget):
                 self.widths = [float(width) for width in widths]
             if selected is not None:
                 self.selected = selected._asdict()
+            self.answered = self.selected
             self.maps = [heatmap.state() for heatmap in heatmaps]
 
     def select(self, row: int | None = None, column: int | None = None, map: int = 0) -> None:

@@ -45,19 +45,32 @@ class MapExplorer(Explorer):
             height=round(size[1] * scale * figures.CSS_DPI),
             layout={"width": "100%" if is_projected() else f"{width}px", "max_width": "100%"},
         )
+        self._on_select, self._selecting = on_select, False
         super().__init__(controls, lambda figure: picture(self.maps), summary, size)
         self.image.add_class("course-map-fallback")  # a page that draws the maps hides it
-        self.maps.on_select(self._set_controls)
-        if on_select:
-            self.maps.on_select(on_select)
+        self.maps.on_select(self._select)
         if on_press:
             self.maps.on_press(on_press)
-        self.maps.on_select(self.redraw)
 
     def snapshot(self) -> bytes:
         with style_context(self.projected):
             self._draw_picture()
         return super().snapshot()
+
+    def redraw(self, change: Any = None) -> None:
+        if not self._selecting:
+            super().redraw(change)
+
+    def _select(self, place: Place) -> None:
+        """Move the controls to the selected place, and redraw once."""
+        self._selecting = True  # a picture for the new row with the old column would be wrong
+        try:
+            self._set_controls(place)
+            if self._on_select:
+                self._on_select(place)
+        finally:
+            self._selecting = False
+        self.redraw(place)
 
     def _set_controls(self, place: Place) -> None:
         """Set the controls of the selected row and column, as `row_sets` and `column_sets` say."""

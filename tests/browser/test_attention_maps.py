@@ -144,8 +144,9 @@ def test_a_click_in_the_confusion_matrix_shows_its_images(front_end) -> None:
     expect(line(frame)).to_contain_text(f"Image 8 of these: {probability}")
     matrix.click(0, 9)
     expect(images.cells).to_be_hidden()  # no image is there
-    matrix.cells.press("ArrowLeft")
-    expect(line(frame)).to_contain_text("No image of class 0 is predicted as 8.")
+    for _ in range(3):  # faster than the kernel answers
+        matrix.cells.press("ArrowLeft")
+    expect(line(frame)).to_contain_text("No image of class 0 is predicted as 6.")
     assert not trouble.errors
 
 

@@ -112,6 +112,13 @@ def test_showing_a_selection_calls_nobody_back(shown) -> None:
     assert shown.place == Place(0, 1) and places == []
 
 
+def test_the_page_is_told_which_selection_the_maps_answer(shown) -> None:
+    shown.select(1, 2)
+    assert shown.answered == {"map": 0, "row": None, "column": None}  # nothing was drawn for it yet
+    shown.show_maps(shown.heatmaps)
+    assert shown.answered == shown.selected == {"map": 0, "row": 1, "column": 2}
+
+
 def test_maps_that_share_labels_share_the_selection_and_a_mark_of_its_own_wins() -> None:
     square = {"weights": torch.eye(2), "rows": ROWS, "columns": ROWS}
     narrow = Heatmap(weights=torch.ones(2, 1), rows=ROWS, columns=["sum"])

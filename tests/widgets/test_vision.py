@@ -331,6 +331,15 @@ def test_the_gallery_shows_the_images_with_their_probabilities() -> None:
     assert images.descriptions[0][0].startswith(f"8: {probabilities[0]}, ")
 
 
+def test_a_click_that_moves_two_sliders_shows_one_new_picture() -> None:
+    widget = confusion_explorer()
+    titles = []
+    widget.maps.observe(lambda change: titles.append(change["new"][1]["title"]), names="maps")
+    widget.maps.select(0, 9)
+    widget.maps.select(3, 3)
+    assert [title.partition(":")[0] for title in titles] == ["0 predicted as 9", "3 predicted as 3"]
+
+
 def test_a_click_chooses_a_cell_of_the_matrix_and_then_one_of_its_images() -> None:
     widget, test = confusion_explorer(), load_images("digits").test
     shown = perturbations.outcome(digits.digits_model(), test, lambda pixels: pixels)

@@ -105,12 +105,18 @@ function arrange(grid, maps, shown, model) {
 function framed(model, shown, index) {
   const {map, row, column} = model.get("selected");
   const own = map === index ? {row, column} : {row: null, column: null};
-  const marked = shown[index].marked;
+  const marked = isLate(model) ? null : shown[index].marked;
   if (marked) return {row: marked.row ?? own.row, column: marked.column ?? own.column};
   if (map === index) return own;
   if (!model.get("shared") || !shown[map]) return {row: null, column: null};
   const same = shown[index].columns.length === shown[map].columns.length;
   return {row, column: same ? column : null};
+}
+
+/** Whether the maps answer an older selection: their marks would move the user's selection back. */
+function isLate(model) {
+  const [selected, answered] = [model.get("selected"), model.get("answered") ?? model.get("selected")];
+  return ["map", "row", "column"].some((part) => (selected[part] ?? null) !== (answered[part] ?? null));
 }
 
 /** The state of a map with arrays in place of its bytes. */
