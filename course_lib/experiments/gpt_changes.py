@@ -84,7 +84,7 @@ class Recipe:
 class Run:
     """The result of a recipe. loss: on the whole validation text, in nats per character.
 
-    steps: of 48 windows of 64 characters. seconds: their total time. precision: the number format; "" if the
+    steps: of 32 windows of 64 characters. seconds: their total time. precision: the number format; "" if the
     run was stored before it was chosen by measurement.
     """
 
@@ -107,7 +107,7 @@ def stored() -> list[Run]:
     return [Run(**{**run, "recipe": Recipe(**run["recipe"])}) for run in runs]
 
 
-TEXT, CONTEXT, BATCH, WARMUP = "tinyshakespeare", 64, 48, 0.05
+TEXT, CONTEXT, BATCH, WARMUP = "tinyshakespeare", 64, 32, 0.05
 TURN = 1.0  # seconds
 CPU = torch.device("cpu")
 
