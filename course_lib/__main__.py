@@ -44,11 +44,11 @@ def main(arguments):
         print(overview())
         return 0
     if verb not in NEEDS:
-        return complain(f"There is no command {verb!r}; there are {', '.join(NEEDS)}.")
+        return complain(f"There is no command {verb!r}. The commands are {', '.join(NEEDS)}.")
     try:
         return perform(verb, rest)
     except KeyboardInterrupt:
-        return complain("Interrupted. The same command can be repeated.")
+        return complain("Interrupted. You can run the same command again.")
     except Exception as problem:
         if sys.flags.dev_mode or not is_expected(problem):
             raise
@@ -65,7 +65,7 @@ def perform(verb, rest):
     module.add_arguments(parser)
     known, unknown = parser.parse_known_args(rest)
     if unknown and not getattr(module, "PASSES_ON", False):
-        parser.error(f"unknown: {' '.join(unknown)}")
+        parser.error(f"unknown arguments: {' '.join(unknown)}")
     known.rest = unknown
     if NEEDS[verb] is not None:
         environment.ensure(NEEDS[verb])

@@ -95,7 +95,7 @@ def test_the_workflow_stamps_a_fork_and_pushes_once(fork):
     assert colab.stamped_as(fork) == Repository(REPOSITORY, "main")
     log = ["git", "log", "--format=%s", "main"]
     pushed = subprocess.run(log, cwd=fork.parent / "remote", capture_output=True, text=True).stdout
-    assert pushed.splitlines() == [f"Badges and set-up cells point at {REPOSITORY}", "before"]
+    assert pushed.splitlines() == [f"Badges and setup cells point at {REPOSITORY}", "before"]
     left = subprocess.run(["git", "status", "--porcelain"], cwd=fork, capture_output=True, text=True).stdout
     assert left == ""
     assert "choose 'stamp'" not in run_job("offer", fork)

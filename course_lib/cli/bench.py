@@ -8,7 +8,7 @@ from typing import Any
 from course_lib.cli import arguments
 from course_lib.utils.files import PACKAGE
 
-HELP = "measures speed against nn.Transformer and d2l, and writes the numbers to a file"
+HELP = "compares speed with nn.Transformer and d2l, and writes the numbers to a file"
 RESULTS = PACKAGE / "benchmarks" / "results"
 SECONDS = {False: 30.0, True: 3.0}  # for one comparison; quick or not
 
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="rows of the table (default: all); or `widgets` alone: how long each widget takes to redraw",
     )
     parser.add_argument("--device", type=arguments.device, help="cpu, cuda, … (a GPU where there is one)")
-    parser.add_argument("--threads", type=threads, help="CPU threads (default: what torch chooses)")
+    parser.add_argument("--threads", type=threads, help="CPU threads (default: PyTorch's choice)")
     parser.add_argument("--store", action="store_true", help="replace single rows of the stored file")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, for a quick estimate")
     parser.add_argument(

@@ -24,8 +24,8 @@ def provide() -> None:
 
     Raises SetUpError if that is impossible.
     """
-    environment.provide("browser", "what drives a browser")
-    environment.provide("site", "what builds the site and the slides")
+    environment.provide("browser", "the packages that drive a browser")
+    environment.provide("site", "the packages that build the site and the slides")
     if find() is None:
         install_chromium()
     if find() is None:

@@ -1,4 +1,4 @@
-"""`colab`: points set-up cells, badges and the README's links at one repository and branch.
+"""`colab`: points setup cells, badges and the README's links at one repository and branch.
 
 Standard library only. Stored outputs and execution counts stay as they are.
 """
@@ -15,7 +15,7 @@ from course_lib.cli.requirements import ROOT, is_repository
 from course_lib.cli.venv import SetUpError
 from course_lib.utils.files import atomic_path
 
-HELP = "points the notebooks' Colab links and set-up cells, and the README, at a repository such as your fork"
+HELP = "points the notebooks' Colab links and setup cells, and the README, at a repository such as your fork"
 GITHUB = "https://github.com"
 STAMP = re.compile(rf"{re.escape(GITHUB)}/([\w-]+/[\w.-]+)/archive/([\w./-]+)\.zip")
 TITLE = "# @title Setup: install the course if needed, as on Colab, and show the device"
@@ -56,10 +56,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     target.add_argument(
         "--repo",
         type=repository,
-        help="owner/name on GitHub, or any address of it (default: the git remote 'origin')",
+        help="owner/name on GitHub, or any address of the repository (default: the git remote 'origin')",
     )
-    target.add_argument("--remove", action="store_true", help="remove badges and address from all files")
-    parser.add_argument("--branch", type=branch, help="branch or tag (default: the address's, or main)")
+    target.add_argument(
+        "--remove", action="store_true", help="remove the badges and the address from all files"
+    )
+    parser.add_argument(
+        "--branch", type=branch, help="branch or tag (default: the one in the address, or main)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -75,9 +79,9 @@ def run(args: argparse.Namespace) -> int:
     print(f"changed: {', '.join(path.name for path in changed) or 'nothing'}")
     if changed:
         about = (
-            f"Badges and set-up cells point at {repo.name}"
+            f"Badges and setup cells point at {repo.name}"
             if repo
-            else "Setup cells and the table of notebooks are current"
+            else "Setup cells and the table of notebooks are up to date"
         )
         print(f'Now run:\n    git commit -m "{about}" -- README.md notebooks\n    git push')
     return 0
@@ -98,7 +102,7 @@ def chosen(asked: Repository | None, branch: str | None, before: Repository | No
 
 
 def setup_cell(repo: Repository | None) -> str:
-    """The text of the one set-up cell; without a known repository, it asks for the address."""
+    """The text of the one setup cell; without a known repository, it asks for the address."""
     fetch = FETCH.replace("OWNER/NAME", repo.name).replace("BRANCH", repo.branch) if repo else ASK_AND_FETCH
     return TITLE + fetch + SHOW
 
@@ -128,7 +132,7 @@ def stamp(root: Path, repo: Repository | None) -> list[Path]:
 
 
 def stamped(text: str, name: str, repo: Repository | None) -> str:
-    """A notebook's JSON with the set-up cell and the badge of this repository.
+    """A notebook's JSON with the setup cell and the badge of this repository.
 
     Raises SetUpError if the notebook does not begin as the course's notebooks do.
     """
@@ -136,7 +140,7 @@ def stamped(text: str, name: str, repo: Repository | None) -> str:
     first = next((cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"), None)
     code = next((cell for cell in notebook["cells"] if cell["cell_type"] == "code"), None)
     if first is None or code is None or "course_lib" not in "".join(code["source"]):
-        raise SetUpError(f"{name}: the first code cell is not the set-up cell; nothing was written")
+        raise SetUpError(f"{name}: the first code cell is not the setup cell; nothing was written")
     lines = [line for line in "".join(first["source"]).splitlines() if not line.startswith(BADGE)]
     prose = "\n".join(lines).lstrip("\n")
     first["source"] = _lines(f"{colab_badge(repo, name)}\n\n{prose}" if repo else prose)

@@ -3,7 +3,7 @@
 Standard library only. The versions are in tests/colab/constraints.txt. It uses the current Python: the check
 is complete only with Colab's, 3.13, and the first line of the output says what differs. Three widgets are
 operated in a browser (Chromium, installed where possible, as for `test --browser`). The course itself is not
-installed: the tests find it next to them, and one of them lets the set-up cell install it in a fresh
+installed: the tests find it next to them, and one of them lets the setup cell install it in a fresh
 environment.
 """
 
@@ -22,7 +22,7 @@ from course_lib.cli.environment import ROOT
 from course_lib.cli.requirements import pinned, requirements
 from course_lib.cli.test import NBVAL, shared_out, with_threads
 
-HELP = "tests widgets, the set-up cell and the notebooks with Colab's versions, in .venv-colab"
+HELP = "tests widgets, the setup cell and the notebooks with Colab's versions, in .venv-colab"
 PASSES_ON = True
 SUFFIXES = (".py", ".ipynb")
 USAGE_ERROR = 4  # pytest's exit code
@@ -46,18 +46,18 @@ UNIT_TESTS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--only-make", action="store_true", help="make the environment, and run nothing")
+    parser.add_argument("--only-make", action="store_true", help="create the environment, but run no tests")
     parser.add_argument(
         "--own-torch",
         action="store_true",
-        help="use the PyTorch of constraints.txt instead of Colab's, where Colab's is a large download",
+        help="use the PyTorch of constraints.txt instead of Colab's, which can be a large download",
     )
     parser.add_argument(
         "--plain",
         action="store_true",
         help="run the notebooks as `test --plain` does: plain CPU kernels, no data, no network",
     )
-    parser.epilog = "All other arguments go to pytest; files among them replace the full run."
+    parser.epilog = "All other arguments are passed on to pytest; if they name files, only those are tested."
 
 
 def run(args: argparse.Namespace) -> int:
@@ -100,9 +100,9 @@ def run_plain(rest: list[str], variables: dict[str, str]) -> int:
 
 
 def refuse_unknown(rest: list[str]) -> None:
-    """Raise ValueError for a missing file or an option unknown to pytest, before minutes of set-up.
+    """Raise ValueError for a missing file or an option unknown to pytest, before minutes of setup.
 
-    Where this Python lacks pytest or one of its plugins, options are checked only after the set-up.
+    Where this Python lacks pytest or one of its plugins, options are checked only after the setup.
     """
     files = [one for one in rest if not one.startswith("-") and one.partition("::")[0].endswith(SUFFIXES)]
     for one in files:

@@ -6,19 +6,19 @@ from pathlib import Path
 
 from course_lib import datasets
 
-HELP = "lists the data sets; with names, fetches and verifies them"
+HELP = "lists the data sets; with names, downloads and verifies them"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The sets to fetch; none to list all."""
-    parser.add_argument("names", nargs="*", metavar="name", help="data sets to fetch and verify")
+    parser.add_argument("names", nargs="*", metavar="name", help="data sets to download and verify")
 
 
 def run(args: argparse.Namespace) -> int:
     """List all sets, or fetch and verify the named ones; returns 1 if one is unavailable."""
     if not args.names:
         print("\n\n".join(described(name) for name in datasets.list_datasets()))
-        print("\nFetch and verify: python -m course_lib data <name> …")
+        print("\nTo download and verify: python -m course_lib data <name> …")
         return 0
     return int(sum([not verified(name) for name in args.names]) > 0)
 
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
 def described(name: str) -> str:
     """One set in a few lines: what it is, where it lies, its size and its license."""
     entry, files = datasets.find_set(name), datasets.find_files(name)
-    where = places(files) if files else "not on this machine; fetched when it is asked for"
+    where = places(files) if files else "not on this machine; downloaded when needed"
     return f"{name}\n  what     {entry.about}\n  where    {where}\n  license  {entry.license}"
 
 

@@ -60,7 +60,8 @@ def place() -> Iterator[Finding]:
     version = sys.version.split()[0]
     newer = sys.version_info >= (3, 14)
     yield Finding(
-        f"Python {version}, {sys.executable}", "The tests ran with Python 3.11 to 3.13." if newer else ""
+        f"Python {version}, {sys.executable}",
+        "The course is tested with Python 3.11 to 3.13." if newer else "",
     )
     yield Finding(f"on {kind()}")
 
@@ -138,7 +139,7 @@ def graphics() -> Iterator[Finding]:
     elif shutil.which("nvidia-smi"):
         yield Finding(
             f"an NVIDIA device, but this torch ({torch.__version__}) cannot use it",
-            "delete .venv and repeat `lab`, which then installs the CUDA build; or update the driver"
+            "delete .venv and run `lab` again, which then installs the CUDA build; or update the driver"
             if venv.is_current()
             else "choose the CUDA build at https://pytorch.org/get-started/locally, or update the driver",
         )
@@ -168,6 +169,6 @@ def data() -> Iterator[Finding]:
             Finding(f"data set {name}: {path}")
             if path
             else Finding(
-                f"data set {name}: not on this machine", f"python -m course_lib data {name}   (fetches it)"
+                f"data set {name}: not on this machine", f"python -m course_lib data {name}   (downloads it)"
             )
         )

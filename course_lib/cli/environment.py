@@ -34,7 +34,8 @@ def ensure(extras: Sequence[str] = ()) -> None:
     if not is_repository():
         raise SetUpError(
             f"This Python lacks {', '.join(lacking)}.\n"
-            "Install what is missing with pip, or use a copy of the course's repository, which does that."
+            "Install what is missing with pip, or work in a copy of the course's repository, which "
+            "installs it for you."
         )
     if not venv.is_ready():
         if activated():

@@ -40,16 +40,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--chapter",
         type=arguments.matching(CHAPTER, "a chapter, such as 03, 03b or A1"),
-        help="grade only the notebooks of this chapter, as if the others were not there",
+        help="grade only the notebooks of this chapter; ignore the others",
     )
     parser.add_argument(
-        "--minutes", type=arguments.positive(1440.0), default=15.0, help="for each notebook (default: 15)"
+        "--minutes",
+        type=arguments.positive(1440.0),
+        default=15.0,
+        help="time limit per notebook (default: 15)",
     )
     parser.add_argument(
-        "--memory", type=arguments.number(0.5, 1024.0), default=4.0, help="GB for each notebook (default: 4)"
+        "--memory",
+        type=arguments.number(0.5, 1024.0),
+        default=4.0,
+        help="memory limit per notebook, in GB (default: 4)",
     )
     parser.add_argument(
-        "--jobs", type=arguments.integer(1, 64), default=1, help="notebooks at the same time (default: 1)"
+        "--jobs",
+        type=arguments.integer(1, 64),
+        default=1,
+        help="how many notebooks run at the same time (default: 1)",
     )
 
 
@@ -61,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"there is no chapter {args.chapter!r}; there are {', '.join(sorted(chapters))}")
     found = handed_in.find(args.folder)
     if not found:
-        raise ValueError(f"{args.folder} contains no notebook: no file there ends in .ipynb")
+        raise ValueError(f"{args.folder} contains no notebooks: no file there ends in .ipynb")
     if not running.isolation():
         print(
             "This system gives notebooks no namespaces of their own: they see the network and your processes."

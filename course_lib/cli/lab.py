@@ -7,17 +7,21 @@ from pathlib import Path
 
 from course_lib.cli import arguments, environment, start_page
 
-HELP = "opens the notebooks in JupyterLab; the first time it sets up the environment"
+HELP = "opens the notebooks in JupyterLab; sets up the environment the first time"
 PASSES_ON = True
 SETTINGS = Path(__file__).with_name("jupyter")  # no pop-up about news, no routine messages, Markdown rendered
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--no-browser", action="store_true", help="serve only, and print the address")
+    parser.add_argument(
+        "--no-browser",
+        action="store_true",
+        help="start the server and print its address, but open no browser",
+    )
     parser.add_argument(
         "--port", type=arguments.port, default=8888, help="port on localhost (if taken: the next free one)"
     )
-    parser.epilog = "All other arguments go to JupyterLab."
+    parser.epilog = "All other arguments are passed on to JupyterLab."
 
 
 def run(args: argparse.Namespace) -> int:
@@ -32,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     variables = environment.child_environment()
     folders = [os.fspath(SETTINGS), *filter(None, [variables.get("JUPYTER_CONFIG_PATH")])]
     variables["JUPYTER_CONFIG_PATH"] = os.pathsep.join(folders)
-    print("Starting JupyterLab; stop it here with Ctrl-C.", flush=True)
+    print("Starting JupyterLab. To stop it, press Ctrl-C here.", flush=True)
     return environment.become([*command, *args.rest], env=variables, cwd=environment.ROOT)
 
 

@@ -178,7 +178,7 @@ def words_for_pictures(nb: Notebook) -> Iterator[str]:
 
 
 def opening(nb: Notebook) -> Iterator[str]:
-    """Title, goals, time needed; then the set-up cell."""
+    """Title, goals, time needed; then the setup cell."""
     first = nb.cells[0] if nb.cells else None
     if first is None or first.cell_type != "markdown":
         yield "the first cell is not markdown"
@@ -193,15 +193,15 @@ def opening(nb: Notebook) -> Iterator[str]:
 
 
 def set_up(nb: Notebook) -> Iterator[str]:
-    """The same set-up cell everywhere, except for the repository and the branch it names."""
+    """The same setup cell everywhere, except for the repository and the branch it names."""
     code = nb.of_type("code")
     cell = code[0][1].source.strip() if code else ""
     if len(cell.splitlines()) > MAX_SET_UP_LINES:
-        yield f"the set-up cell has {len(cell.splitlines())} lines, more than {MAX_SET_UP_LINES}"
+        yield f"the setup cell has {len(cell.splitlines())} lines, more than {MAX_SET_UP_LINES}"
     patterns = [re.escape(setup_cell(repo)) for repo in (Repository("OWNER/NAME", "BRANCH"), None)]
     patterns = [p.replace("OWNER/NAME", r"[\w.-]+/[\w.-]+").replace("BRANCH", r"[\w./-]+") for p in patterns]
     if not any(re.fullmatch(pattern, cell) for pattern in patterns):
-        yield "the first code cell is not the set-up cell: run `python -m course_lib colab`"
+        yield "the first code cell is not the setup cell: run `python -m course_lib colab`"
 
 
 def parts(nb: Notebook) -> Iterator[str]:

@@ -13,13 +13,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 ADVICE = (
-    (r"No space left|Errno 28|not enough space", "The disk is full. Make room, then repeat the command."),
+    (
+        r"No space left|Errno 28|not enough space",
+        "The disk is full. Free some space, then run the command again.",
+    ),
     (
         r"Temporary failure in name resolution|NewConnectionError|NameResolutionError|Failed to establish"
         r"|getaddrinfo|Network is unreachable|timed out|ProxyError|ConnectionResetError|SSLError"
         r"|from versions: none",
         "The package index cannot be reached. Check the network (behind a proxy: set HTTPS_PROXY),\n"
-        "then repeat the command; what was downloaded is kept.",
+        "then run the command again; finished downloads are kept.",
     ),
     (
         r"Permission denied|Errno 13",
@@ -27,7 +30,7 @@ ADVICE = (
     ),
     (
         r"No matching distribution found",
-        "No package for this Python on this machine. Use a 64-bit Python 3.11, 3.12 or 3.13.",
+        "There is no package for this Python on this machine. Use a 64-bit Python 3.11, 3.12 or 3.13.",
     ),
 )
 
@@ -86,7 +89,7 @@ def diagnosis(lines: Iterable[str]) -> str:
         if telling:
             return f"    {telling[-1]}\n{help_}"
     errors = [line for line in lines if line.startswith("ERROR")] or lines[-5:]
-    help_ = "Repeat the command. If it fails again, delete the folder .venv and repeat it once more."
+    help_ = "Run the command again. If it still fails, delete the folder .venv and run it once more."
     return "\n".join([*(f"    {line}" for line in errors), help_])
 
 

@@ -44,10 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     timeout = arguments.integer(1, 7 * 24 * 3600)
     parser.add_argument(
-        "--timeout", type=timeout, default=900, help="seconds that one cell may take (default: 900)"
+        "--timeout", type=timeout, default=900, help="time limit for one cell, in seconds (default: 900)"
     )
     parser.add_argument(
-        "--clean", action="store_true", help="run nothing; remove what varies from the stored outputs"
+        "--clean",
+        action="store_true",
+        help="run nothing; only remove what varies between runs from the stored outputs",
     )
 
 

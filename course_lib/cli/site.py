@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where to write it, replacing what is there (default: site/ in the repository)",
     )
     parser.add_argument(
-        "--external-links", action="store_true", help="write nothing; check the links that leave the site"
+        "--external-links", action="store_true", help="write nothing; check the links to other sites"
     )
 
 
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
             "The notebooks are in the course's repository; run this in a copy of it."
         )
     require_replaceable(args.to)
-    environment.provide("site", "what builds the site")
+    environment.provide("site", "the packages that build the site")
     with tempfile.TemporaryDirectory() as folder:
         sources = Path(folder) / "sources"
         site_sources.write(sources)

@@ -1,7 +1,7 @@
 """What is on which slide.
 
 A heading starts a new slide, also in the middle of a cell, each further text cell a slide below it, and code
-stays with the preceding text while there is room. Solutions, set-up, imports and folded cells without output
+stays with the preceding text while there is room. Solutions, setup, imports and folded cells without output
 are omitted, and so is the code of a cell that draws. A chapter with too many slides is cut to its main
 thread. Slide types set by hand in JupyterLab (*Property inspector → Slide type*) are kept.
 """

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=arguments.positive_integer,
         default=MOST,
         metavar="SLIDES",
-        help=f"how many slides a notebook gives at most (default: {MOST}, for about 50 minutes)",
+        help=f"maximum number of slides per notebook (default: {MOST}, for about 50 minutes)",
     )
 
 
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     pages = {args.to / f"{path.stem}.slides.html": path for path in args.notebooks}
     if len(pages) < len(args.notebooks):
         raise ValueError(
-            f"some of {', '.join(map(str, args.notebooks))} have the same name, and so the same page"
+            f"some of {', '.join(map(str, args.notebooks))} have the same name, so their pages would, too"
         )
     notebooks = {page: notebook_io.read(path) for page, path in pages.items()}
     environment.provide("site", "reveal.js and MathJax")

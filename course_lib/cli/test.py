@@ -26,14 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--browser",
         action="store_true",
-        help="only the widgets in a browser; installs Chromium where possible",
+        help="test only the widgets, in a browser; installs Chromium where possible",
     )
     parser.add_argument(
         "--plain",
         action="store_true",
-        help="simulate another machine: plain CPU kernels, no data, no network; finds digits that may change",
+        help="imitate a different machine: plain CPU kernels, no data, no network; finds unstable digits",
     )
-    parser.epilog = "All other arguments go to pytest; files among them replace the full run."
+    parser.epilog = "All other arguments are passed on to pytest; if they name files, only those are tested."
 
 
 def run(args: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from course_lib.cli import arguments, train_settings
 from course_lib.cli.arguments import not_negative, number, probability, size
 from course_lib.experiments import recipes
 
-HELP = "a language model that continues texts"
+HELP = "trains a language model that continues texts"
 TOKENS = ("characters", "words", "bpe")
 SAMPLE = 400  # tokens that are written at the end
 WATCHED = 20_000  # tokens of the validation text, for early stopping
@@ -13,18 +13,18 @@ WATCHED = 20_000  # tokens of the validation text, for early stopping
 def add_arguments(kind):
     """Text, vocabulary, sizes, and how to train; what is not given comes from a preset."""
     own = (
-        ("data", arguments.name, "name of a text"),
+        ("data", arguments.name, "name of a text data set"),
         ("tokens", arguments.choice(TOKENS), "characters, words (between spaces) or bpe"),
-        ("vocab", size, "tokens of a bpe vocabulary"),
-        ("context", size, "tokens that the model reads at once"),
-        ("d-model", size, "width of the vectors"),
+        ("vocab", size, "size of a bpe vocabulary"),
+        ("context", size, "context length, in tokens"),
+        ("d-model", size, "width of the hidden states"),
         ("heads", size, "attention heads"),
         ("layers", arguments.layers, "blocks"),
-        ("dropout", probability, "probability; pays after several epochs"),
-        ("form", arguments.choice(recipes.FORMS["gpt"]), "gpt-2, or modern: with what has changed since"),
-        ("schedule", train_settings.schedule, "of the learning rate: linear, cosine, noam or constant"),
-        ("weight-decay", number(0.0, 1000.0), "of matrices"),
-        ("evaluate-every", not_negative, "steps between looks at the validation text; the best weights stay"),
+        ("dropout", probability, "dropout probability; helps only after several epochs"),
+        ("form", arguments.choice(recipes.FORMS["gpt"]), "gpt-2, or modern (rotary positions, QK-norm, …)"),
+        ("schedule", train_settings.schedule, "learning-rate schedule: linear, cosine, noam or constant"),
+        ("weight-decay", number(0.0, 1000.0), "weight decay, for matrices only"),
+        ("evaluate-every", not_negative, "steps between evaluations; the best weights are kept; 0: none"),
     )
     train_settings.add_arguments(kind, "gpt", own)
 
@@ -90,8 +90,8 @@ def report(history, keep, data, model, tokens, ids):
     for part in ("validation", "test"):
         text = getattr(data, part)
         for way, stride in (
-            (f"windows of {context} side by side", context),
-            ("overlapping by half", context // 2),
+            (f"non-overlapping windows of {context}", context),
+            ("windows that overlap by half", context // 2),
         ):
             if text:
                 loss = mean_loss(model, ids[part], stride=max(1, stride))

@@ -31,33 +31,41 @@ def add_arguments(kind, what, own):
     base = recipes.defaults(what)
     length = kind.add_mutually_exclusive_group()
     length.add_argument(
-        "--minutes", type=arguments.positive(1e6), help=f"how long to train ({base['minutes']:g})"
+        "--minutes", type=arguments.positive(1e6), help=f"training time, in minutes ({base['minutes']:g})"
     )
-    length.add_argument("--steps", type=arguments.positive_integer, help="how long to train, in steps")
+    length.add_argument("--steps", type=arguments.positive_integer, help="training length, in steps")
     names = recipes.presets(what)
-    about = f"settings known to work: {', '.join(names)}; flags go before them"
+    about = f"settings known to work: {', '.join(names)}; other flags override them"
     kind.add_argument("--preset", type=choice(names), help=about)
     for flag, type, about in (
         *own,
-        ("batch", arguments.size, "examples in a batch"),
-        ("optimizer", choice(("adamw", "muon")), "adamw, or muon for the matrices of the blocks"),
+        ("batch", arguments.size, "batch size"),
+        (
+            "optimizer",
+            choice(("adamw", "muon")),
+            "adamw, or muon (for the matrices of the blocks; adamw for the rest)",
+        ),
         ("lr", arguments.positive(1e30), "peak learning rate"),
-        ("warmup", arguments.not_negative, "steps of warm-up"),
-        ("average", arguments.probability, "decay of an average of the weights; 0: none"),
+        ("warmup", arguments.not_negative, "warm-up steps"),
+        ("average", arguments.probability, "decay of a moving average (EMA) of the weights; 0: none"),
     ):
         kind.add_argument(f"--{flag}", type=type, help=f"{about} ({base[flag.replace('-', '_')]})")
     kind.add_argument("--device", type=arguments.device, help="cpu, cuda, … (a GPU where there is one)")
-    kind.add_argument("--out", type=arguments.output_folder, help="folder of checkpoints and model (runs/…)")
-    kind.add_argument("--fresh", action="store_true", help="start over; a former run in the folder is kept")
+    kind.add_argument(
+        "--out", type=arguments.output_folder, help="folder for checkpoints and the model (runs/…)"
+    )
+    kind.add_argument("--fresh", action="store_true", help="start over; an earlier run in the folder is kept")
     precision = choice(("auto", "fp32", "bf16", "fp16"))
     kind.add_argument("--precision", type=precision, default="auto", help="auto, fp32, bf16 or fp16 (auto)")
-    kind.add_argument("--compile", action="store_true", help="compile the model first")
+    kind.add_argument("--compile", action="store_true", help="compile the model first (torch.compile)")
     often = kind.add_mutually_exclusive_group()
     every = "steps between checkpoints (500)"
     often.add_argument("--checkpoint-every", type=arguments.not_negative, default=500, help=every)
-    keep = "how many checkpoints stay: the newest ones, or all (2)"
+    keep = "keep the N newest checkpoints, or all (2)"
     kind.add_argument("--keep", type=number_or_all, default=2, metavar="N|all", help=keep)
-    kind.add_argument("--seed", type=arguments.seed, default=0, help="of weights, batches and dropout (0)")
+    kind.add_argument(
+        "--seed", type=arguments.seed, default=0, help="random seed for weights, batches and dropout (0)"
+    )
     return length, often
 
 

@@ -5,26 +5,26 @@ from course_lib.cli.arguments import choice, not_negative, number, probability, 
 from course_lib.experiments import recipes
 
 BEAM = 4
-HELP = "a translator from one language to another"
+HELP = "trains a translator from one language to another"
 
 
 def add_arguments(kind):
     """Data, sizes, and how to train; what is not given comes from a preset."""
     own = (
         ("data", arguments.name, "name of a data set"),
-        ("max-words", not_negative, "the longest sentence, in words; 0: any"),
-        ("vocab", size, "tokens of the shared vocabulary"),
-        ("d-model", size, "width of the vectors"),
-        ("layers", arguments.layers, "blocks of the encoder, and of the decoder"),
-        ("form", choice(recipes.FORMS["translation"]), "original, or modern: with what has changed since"),
-        ("dropout", probability, "probability; pays after several epochs"),
+        ("max-words", not_negative, "maximum sentence length, in words; 0: no limit"),
+        ("vocab", size, "size of the vocabulary that both languages share"),
+        ("d-model", size, "width of the hidden states"),
+        ("layers", arguments.layers, "blocks in the encoder, and in the decoder"),
+        ("form", choice(recipes.FORMS["translation"]), "original, or modern (rotary positions, QK-norm, …)"),
+        ("dropout", probability, "dropout probability; helps only after several epochs"),
         ("label-smoothing", probability, "fraction of the target probability spread over all tokens"),
-        ("weight-decay", number(0.0, 1000.0), "of matrices"),
+        ("weight-decay", number(0.0, 1000.0), "weight decay, for matrices only"),
     )
     tested = {"type": train_settings.number_or_all, "metavar": "STEP|all"}
-    about = "train nothing: score this checkpoint, or all, on the validation sentences"
+    about = "do not train: score this checkpoint, or all, on the validation sentences"
     kind.add_argument("--evaluate", **tested, help=about)
-    kind.add_argument("--decoder-layers", type=arguments.layers, help="blocks of the decoder (as --layers)")
+    kind.add_argument("--decoder-layers", type=arguments.layers, help="blocks in the decoder (as --layers)")
     kind.add_argument("--heads", type=size, help="attention heads (one for each 64 of d_model)")
     kind.add_argument("--d-ff", type=size, help="width of the feed-forward layers (four times d_model)")
     train_settings.add_arguments(kind, "translation", own)
@@ -44,7 +44,7 @@ def run(args) -> int:
     if out is None:
         return 0
     size = sum(p.numel() for p in objective.parameters())
-    print(f"{data.name}: {len(data.train):,} pairs to train on, {len(data.test):,} held out for the test")
+    print(f"{data.name}: {len(data.train):,} pairs to train on, {len(data.test):,} held out for testing")
     print(f"{size:,} parameters, {len(tokens):,} tokens in the vocabulary; checkpoints in {out}")
     places = {"folder": out / "checkpoints", "keep": args.keep, "device": args.device}
     history = train(objective, batches, config, unigram=unigram(objective, batches), **places)
@@ -119,7 +119,7 @@ def write_scores(out, rows) -> None:
     figure = checkpoints_figure([row["step"] for row in rows], [row["loss"] for row in rows], by_metric)
     with atomic_path(out / "scores.png") as room:
         room.write_bytes(png(figure, 192))
-    print(f"The table is in {out / 'scores.csv'}, its picture in {out / 'scores.png'}.")
+    print(f"The table is in {out / 'scores.csv'}, a plot in {out / 'scores.png'}.")
 
 
 def unigram(objective, batches):

@@ -8,32 +8,32 @@ TOKENIZERS = ("patches", "convolutions")  # the names in course_lib.models.vit, 
 POSITIONS = ("learned", "sinusoidal 2d", "none")
 POOLINGS = ("class token", "mean", "max", "flatten")
 PRINTED = 20  # most classes for which the confusion matrix is printed; it is always saved
-HELP = "a Vision Transformer that says what is on an image"
+HELP = "trains a Vision Transformer to classify images"
 
 
 def add_arguments(kind):
     """Images, sizes, and how to train; what is not given comes from a preset."""
     own = (
-        ("data", arguments.name, "name of a set of images"),
-        ("patch-size", size, "side of a patch, in pixels"),
-        ("tokenizer", choice(TOKENIZERS), "patches, or convolutions that look beyond their edges"),
+        ("data", arguments.name, "name of an image data set"),
+        ("patch-size", size, "patch size, in pixels"),
+        ("tokenizer", choice(TOKENIZERS), "patches, or convolutions that reach beyond their edges"),
         ("positions", choice(POSITIONS), "learned, sinusoidal 2d or none"),
         ("pooling", choice(POOLINGS), "class token, mean, max or flatten"),
-        ("d-model", size, "width of the vectors"),
+        ("d-model", size, "width of the hidden states"),
         ("heads", size, "attention heads"),
         ("layers", arguments.layers, "blocks"),
-        ("dropout", probability, "probability"),
+        ("dropout", probability, "dropout probability"),
         ("augment", str, "crop, flip, randaugment, mixup, cutmix, joined by +; empty: none"),
         ("label-smoothing", probability, "fraction of the target probability spread over all classes"),
-        ("schedule", train_settings.schedule, "of the learning rate: linear, cosine, noam or constant"),
-        ("weight-decay", number(0.0, 1000.0), "of matrices"),
+        ("schedule", train_settings.schedule, "learning-rate schedule: linear, cosine, noam or constant"),
+        ("weight-decay", number(0.0, 1000.0), "weight decay, for matrices only"),
     )
-    evaluate = {"type": positive_integer, "metavar": "STEP", "help": "train nothing, test this checkpoint"}
+    evaluate = {"type": positive_integer, "metavar": "STEP", "help": "do not train: test this checkpoint"}
     kind.add_argument("--evaluate", **evaluate)
     length, often = train_settings.add_arguments(kind, "vision", own)
     epochs = arguments.positive(1e6)
-    length.add_argument("--epochs", type=epochs, help="how long to train, in passes over the images")
-    often.add_argument("--checkpoint-epochs", type=positive_integer, help="the same, in epochs")
+    length.add_argument("--epochs", type=epochs, help="training length, in epochs")
+    often.add_argument("--checkpoint-epochs", type=positive_integer, help="epochs between checkpoints")
 
 
 def run(args) -> int:
@@ -45,7 +45,7 @@ def run(args) -> int:
     if out is None:
         return 0
     size = sum(p.numel() for p in objective.parameters())
-    print(f"{images.name}: {len(images.train):,} images to train on, {len(images.test):,} for the test")
+    print(f"{images.name}: {len(images.train):,} images to train on, {len(images.test):,} for testing")
     print(f"{size:,} parameters, {len(images.classes)} classes; checkpoints in {out}")
     history = learn(images, objective, batches, config, out, args.keep)
     if train_settings.is_main():
@@ -123,7 +123,7 @@ def progress(history, batches):
     """The accuracies after each epoch, and how long it took."""
     for one in history.evaluations:
         epoch = one["step"] / len(batches)
-        yield f"after {epoch:.1f} epochs: {100 * one['accuracy']:.2f} % of the validation images right"
+        yield f"after {epoch:.1f} epochs: validation accuracy {100 * one['accuracy']:.2f}%"
     yield train_settings.summary(history, "images")
 
 
@@ -160,6 +160,6 @@ def write_confusion(path, classes, counts):
 def report(images, counts):
     """Accuracy on the test images of each class, and in all."""
     for name, row, right in zip(images.classes, counts, counts.diagonal(), strict=True):
-        yield f"  {name:12} {100 * right / row.sum():6.2f} %"
+        yield f"  {name:12} {100 * right / row.sum():6.2f}%"
     right, all_ = counts.diagonal().sum().item(), len(images.test)
-    yield f"test: {100 * right / all_:.2f} % of {all_:,} images right"
+    yield f"test accuracy: {100 * right / all_:.2f}% of {all_:,} images"

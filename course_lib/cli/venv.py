@@ -1,7 +1,7 @@
 """The course's own environment, the repository's folder `.venv`: created, repaired, and stamped.
 
 Standard library only. The stamp records what `.venv` was made from, so that a second call takes a fraction
-of a second. A set-up that was killed has no stamp, and the next call completes it.
+of a second. A setup that was killed has no stamp, and the next call completes it.
 """
 
 import hashlib
@@ -100,7 +100,7 @@ def _install() -> None:
         print(f"  repeating the interrupted installation of {name}")
     exact, log = ["-c", str(ROOT / "constraints.txt")], VENV / "pip.log"
     install_torch(python(), VENV, [pinned(name) for name in WITH_TORCH], exact)
-    pip.install(python(), [*exact, "-e", f"{ROOT}[dev]"], "the course, its tools and their requirements", log)
+    pip.install(python(), [*exact, "-e", f"{ROOT}[dev]"], "the course, its tools and what they require", log)
     add_d2l(python(), VENV)
     _write(VENV / STAMP, fingerprint())
     print("The environment is ready.", flush=True)
@@ -149,7 +149,7 @@ def _refusal() -> str | None:
         )
     parts = {"bin", "lib", "lib64", "include", "share", "etc", "Scripts", "Lib", "Include"}
     if VENV.is_dir() and not (VENV / "pyvenv.cfg").exists() and {one.name for one in VENV.iterdir()} - parts:
-        return f"{VENV} is not a Python environment. Move it elsewhere, then repeat the command."
+        return f"{VENV} is not a Python environment. Move it elsewhere, then run the command again."
     return None
 
 
@@ -159,16 +159,16 @@ def _check_room(needed_gb: int) -> None:
 
 
 def _room() -> str:
-    return f"{shutil.disk_usage(ROOT).free / 1e9:.1f} GB are free on the disk of {ROOT}."
+    return f"{shutil.disk_usage(ROOT).free / 1e9:.1f} GB are free on the disk that holds {ROOT}."
 
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Wait while another set-up of this folder runs. The lock is released when its process ends."""
+    """Wait while another setup of this folder runs. The lock is released when its process ends."""
     place = hashlib.sha256(f"{ROOT}{os.environ.get('USER', '')}".encode()).hexdigest()[:16]
     with (Path(tempfile.gettempdir()) / f"course_lib-{place}.lock").open("a+b") as file:
         if not _locked(file, wait=False):
-            print("Another set-up is running; waiting for it to end.", flush=True)
+            print("Another setup is running; waiting for it to end.", flush=True)
             while not _locked(file, wait=True) and WINDOWS:
                 pass  # there one call waits for ten seconds only
         yield

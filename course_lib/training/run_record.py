@@ -73,7 +73,7 @@ def read(folder: Path) -> dict[str, Any]:
 def begin(folder: Path, settings: dict[str, Any], fresh: bool = False) -> dict[str, Any]:
     """Start or resume the run in this folder; returns its record.
 
-    fresh: start over; the files of the former run move to a subfolder `old-1`, `old-2`, …
+    fresh: start over; the files of the earlier run move to a subfolder `old-1`, `old-2`, …
     Raises OtherRun if the folder holds checkpoints or a model of a run with other settings.
     """
     if fresh:
@@ -95,7 +95,7 @@ def set_aside(folder: Path) -> None:
         old.mkdir()
         for path in there:
             path.rename(old / path.name)
-        print(f"The former run is now in {old}.")
+        print(f"The earlier run is now in {old}.")
 
 
 def finish(folder: Path, result: str) -> None:

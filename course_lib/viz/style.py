@@ -1,6 +1,6 @@
 """The look of the course's figures: one palette, one set of matplotlib settings, in two sizes.
 
-Importing this changes nothing. A notebook calls `use_style()` once, in its set-up cell; what the library
+Importing this changes nothing. A notebook calls `use_style()` once, in its setup cell; what the library
 draws by itself, such as the widgets, is drawn inside `style_context()` and looks the same without that call.
 """
 

@@ -210,7 +210,7 @@ def test_two_set_ups_do_not_meet(course):
         lines = [first.stdout.readline(), second.stdout.readline()]
         one, other = (first, second) if lines[0] == "in\n" else (second, first)
         one.communicate("x")
-        assert sorted(lines)[0].startswith("Another set-up is running")
+        assert sorted(lines)[0].startswith("Another setup is running")
         assert other.communicate("x")[0] == "in\nout\n"
 
 
@@ -236,12 +236,12 @@ def test_a_real_pip_says_what_it_lacks():
         ("Failed to establish a new connection", "cannot be reached"),
         ("[Errno 13] Permission denied: '/usr/lib'", "folder of your own"),
         ("ERROR: No matching distribution found for torch==2.13.0", "64-bit Python"),
-        ("something else", "Repeat the command"),
+        ("something else", "Run the command again"),
     ],
 )
 def test_advice_fits_the_failure(line, advice):
     assert advice in pip.diagnosis(["Collecting torch", line, ""])
-    assert f"    {line}\n" in pip.diagnosis([line, "ERROR: failed"]) or advice == "Repeat the command"
+    assert f"    {line}\n" in pip.diagnosis([line, "ERROR: failed"]) or advice == "Run the command again"
 
 
 def test_pip_works_here_and_not_in_an_empty_folder(tmp_path):

@@ -1,4 +1,4 @@
-"""`colab`: badges, set-up cells, and what the set-up cell does in a kernel that lacks the course."""
+"""`colab`: badges, setup cells, and what the setup cell does in a kernel that lacks the course."""
 
 import json
 import os

@@ -101,10 +101,10 @@ def test_other_pins_bring_it_up_to_date(made):
 
 def test_a_failure_says_what_to_do_and_leaves_no_stamp(made, monkeypatch):
     def fail(*arguments):
-        raise pip.PipError("The disk is full. Make room, then repeat the command.")
+        raise pip.PipError("The disk is full. Free some space, then run the command again.")
 
     monkeypatch.setattr(colab_test.pip, "install", fail)
-    with pytest.raises(venv.SetUpError, match="Make room"):
+    with pytest.raises(venv.SetUpError, match="Free some space"):
         colab_test.set_up(COLAB)
     assert not colab_test.is_ready(COLAB)
 
@@ -132,7 +132,7 @@ def test_the_device_is_named_on_a_line_of_the_machine(monkeypatch):
 
 
 def test_a_plain_run_gives_the_network_to_the_unit_tests_alone(monkeypatch):
-    """The set-up cell installs packages; the notebooks meet plain kernels, no data and no network."""
+    """The setup cell installs packages; the notebooks meet plain kernels, no data and no network."""
     calls = []
     codes = iter((1, 0, 0))
 

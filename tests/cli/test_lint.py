@@ -142,8 +142,8 @@ OFFENCES: dict[str, tuple[Change, str]] = {
     "no minutes": (replace(TITLE, "20 minutes", "an hour"), "minutes"),
     "begins with code": (
         lambda nb: nb.cells.insert(0, nb.cells.pop(SET_UP)), "first cell is not markdown"),
-    "another set-up": (source(SET_UP, "import course_lib"), "set-up cell"),
-    "long set-up": (
+    "another setup": (source(SET_UP, "import course_lib"), "setup cell"),
+    "long setup": (
         lambda nb: nb.cells[SET_UP].update(source=nb.cells[SET_UP].source + "\nx = 1" * 4), "more than 16"),
     "nothing to predict": (replace(PREDICT, "Predict", "Think"), "predict"),
     "no sources": (replace(SOURCES, "## Sources", "Sources"), "Sources"),
@@ -155,7 +155,7 @@ OFFENCES: dict[str, tuple[Change, str]] = {
     "solution elsewhere": (
         lambda nb: nb.cells.insert(ANSWER, new_markdown_cell("Hint.", id="hint")), "07.one: no solution"),
 }  # fmt: skip
-SEVERAL = {"long set-up"}  # an offence that cannot come alone: it is not the set-up cell either
+SEVERAL = {"long setup"}  # an offence that cannot come alone: it is not the setup cell either
 
 
 def test_least_chapter_is_clean(tmp_path: Path) -> None:

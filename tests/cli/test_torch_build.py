@@ -1,4 +1,4 @@
-"""Which build of PyTorch the set-up installs: a real pip is asked, and package indexes on this machine."""
+"""Which build of PyTorch the setup installs: a real pip is asked, and package indexes on this machine."""
 
 import os
 import sys

@@ -87,7 +87,7 @@ def test_a_whole_training_says_what_came_out(tmp_path, capsys):
     how = ("--steps", 150, "--lr", 1e-2, "--average", 0.9, "--optimizer", "muon", "--label-smoothing", 0)
     assert run(*sizes, *how, "--device", "cpu", "--precision", "fp32", "--out", tmp_path) == 0
     said = capsys.readouterr().out
-    assert "spa-eng: 42 pairs to train on, 5 held out for the test" in said
+    assert "spa-eng: 42 pairs to train on, 5 held out for testing" in said
     assert re.search(r"150 steps in [\d.]+ minutes, [\d,]+ target tokens per second; last losses 0\.", said)
     assert re.search(r"held-out, greedy: BLEU [\d.]+, chrF [\d.]+ on 5 sentences", said)
     assert re.search(r"held-out, beam of 4: BLEU [\d.]+", said)

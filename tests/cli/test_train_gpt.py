@@ -51,7 +51,7 @@ def test_it_learns_and_goes_on_from_a_checkpoint(tmp_path, capsys):
     for _ in range(2):
         assert command(*SMALL, "--steps", 150, "--evaluate-every", 60, "--out", tmp_path) == 0
     out = capsys.readouterr().out
-    losses = re.findall(r"validation, windows of 16 side by side: loss ([\d.]+)", out)
+    losses = re.findall(r"validation, non-overlapping windows of 16: loss ([\d.]+)", out)
     assert losses[0] == losses[1] and float(losses[0]) < 1.5
     kept = re.findall(r"kept: the weights with a loss of ([\d.]+|inf)", out)
     assert kept[0] == kept[1] and float(kept[0]) <= float(losses[0]) + 1e-4
@@ -168,5 +168,5 @@ def test_a_default_folder_is_named_by_what_differs_from_the_preset():
 def test_starting_over_keeps_the_old_run(tmp_path, capsys):
     assert command(*SMALL, "--steps", 3, "--out", tmp_path) == 0
     assert command(*SMALL, "--steps", 4, "--out", tmp_path, "--fresh") == 0
-    assert f"The former run is now in {tmp_path / 'old-1'}." in capsys.readouterr().out
+    assert f"The earlier run is now in {tmp_path / 'old-1'}." in capsys.readouterr().out
     assert load_language_model(tmp_path / "old-1" / "model") and load_language_model(tmp_path / "model")

@@ -42,17 +42,17 @@ def test_from_images_to_a_saved_model(tmp_path, capsys):
     choice = "--tokenizer convolutions --augment crop+mixup --optimizer adamw --label-smoothing 0.1".split()
     assert command(*SMALL, *choice, "--epochs", 2, "--out", tmp_path) == 0
     out = capsys.readouterr().out
-    assert "digits: 96 images to train on, 50 for the test" in out
+    assert "digits: 96 images to train on, 50 for testing" in out
     assert re.search(r"6 steps in [\d.]+ minutes, [\d,]+ images per second; last losses \d", out)
-    assert re.findall(r"after ([\d.]+) epochs: [\d.]+ % of the validation images right", out) == [
+    assert re.findall(r"after ([\d.]+) epochs: validation accuracy [\d.]+%", out) == [
         "1.0",
         "2.0",
     ]
     model, classes = load_classifier(tmp_path / "model")
     assert tuple(classes) == DIGITS.classes and model.config.tokenizer == "convolutions"
-    said = float(re.search(r"test: ([\d.]+) % of 50 images right", out)[1])
+    said = float(re.search(r"test accuracy: ([\d.]+)% of 50 images", out)[1])
     assert said == pytest.approx(100 * accuracy(model, FEW.test), abs=0.01)
-    of_classes = [float(number) for number in re.findall(r"^  \d +([\d.]+) %", out, re.MULTILINE)]
+    of_classes = [float(number) for number in re.findall(r"^  \d +([\d.]+)%", out, re.MULTILINE)]
     counts = FEW.test.labels.bincount(minlength=10)
     assert len(of_classes) == 10
     assert sum(torch.tensor(of_classes) * counts).item() / 50 == pytest.approx(said, abs=0.1)

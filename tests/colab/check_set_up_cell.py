@@ -1,4 +1,4 @@
-"""Runs in the twin alone (`python -m course_lib colab-test`): the set-up cell of a fork, run as on Colab.
+"""Runs in the twin alone (`python -m course_lib colab-test`): the setup cell of a fork, run as on Colab.
 
 A copy of the repository is stamped as a fork, its archive served on this machine, and the cell run by a
 kernel of a fresh environment that sees Colab's packages and nothing of the course or of its tools. What the
@@ -31,7 +31,7 @@ from course_lib.cli.environment import ROOT
 from course_lib.cli.requirements import installed
 
 REPO, BRANCH = "teacher/fork", "spring"
-LOADED = "import IPython, ipywidgets, matplotlib.pyplot, numpy, pandas, torch"  # before the set-up cell
+LOADED = "import IPython, ipywidgets, matplotlib.pyplot, numpy, pandas, torch"  # before the setup cell
 SECONDS = 1800  # for a cell, on a machine with much else to do
 # All that the course needs and Colab lacks; colorama, lxml, portalocker and tabulate are sacrebleu's.
 NEEDED = {"course-lib", "jaxtyping", "wadler-lindig", "anywidget", "psygnal"}
@@ -134,7 +134,7 @@ def run_cell(client, code: str) -> str:
 
 
 def cell_of(fork: Path) -> str:
-    """The set-up cell, the same in all notebooks of the fork."""
+    """The setup cell, the same in all notebooks of the fork."""
     cells = set()
     for path in sorted((fork / "notebooks").glob("[0-9A][0-9]*_*.ipynb")):
         notebook = json.loads(path.read_text(encoding="utf-8"))
@@ -153,7 +153,7 @@ def frozen(python: Path) -> dict[str, str]:
 
 
 def test_the_set_up_cell_of_a_fork_changes_no_package(fork, python, address, tmp_path):
-    """In one kernel, without a restart: what it has loaded, the set-up cell, a widget that moves."""
+    """In one kernel, without a restart: what it has loaded, the setup cell, a widget that moves."""
     before = frozen(python)
     assert before["ipywidgets"] == "7.7.1" and not {"course-lib", "jaxtyping", "sacrebleu", "pytest"} & set(
         before
@@ -172,5 +172,5 @@ def test_the_set_up_cell_of_a_fork_changes_no_package(fork, python, address, tmp
     after = frozen(python)
     assert {name: version for name, version in after.items() if name in before} == before
     unneeded = sorted(after.keys() - before.keys() - NEEDED)
-    assert not unneeded, f"the set-up cell installs {', '.join(unneeded)}, which the course does not need"
+    assert not unneeded, f"the setup cell installs {', '.join(unneeded)}, which the course does not need"
     assert {"course-lib", "jaxtyping", "sacrebleu"} <= after.keys()

@@ -419,7 +419,7 @@ def plain(source: str) -> str:
 
 
 def imports(notebook: Path) -> list[str]:
-    """The set-up cell, and what the other cells import."""
+    """The setup cell, and what the other cells import."""
     setup, *others = [plain(source) for kind, source in cells(notebook) if kind == "code"]
     nodes = (node for source in others for node in ast.parse(source).body)
     return [setup, *(ast.unparse(node) for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))]
@@ -439,7 +439,7 @@ def asked(notebook: Path) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=name_of)
 def test_the_solutions_in_the_notebook_pass(notebook: Path) -> None:
     room: dict = {}  # one for all: a solution may call an earlier one
-    with mpl.rc_context():  # the set-up cell may set the style of the figures
+    with mpl.rc_context():  # the setup cell may set the style of the figures
         for source in imports(notebook):
             exec(source, room)
         for key, answer, solution in asked(notebook):

@@ -15,7 +15,7 @@ CHECK = 'check("01.temperature", my_temperature)'
 ASLEEP = f"599.{os.getpid()}"  # seconds; nothing else on this machine sleeps for as long
 FACTOR = 'my_factor = 4\ncheck("01.standard_deviation", my_factor)'
 
-CELLS = {  # by student: the cells after the set-up
+CELLS = {  # by student: the cells after the setup
     "right": [RIGHT, CHECK],
     "mistaken": [INVERTED, CHECK],
     "=mistaken too": [INVERTED, CHECK],

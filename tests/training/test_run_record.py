@@ -43,7 +43,7 @@ def test_a_run_that_left_nothing_is_no_obstacle(tmp_path):
 def test_starting_over_keeps_the_old_runs_and_other_files(run, capsys):
     (run / "notes.txt").write_text("mine")
     begin(run, {**SETTINGS, "heads": 4}, fresh=True)
-    assert "The former run is now in" in capsys.readouterr().out
+    assert "The earlier run is now in" in capsys.readouterr().out
     assert not (run / "checkpoints").exists() and (run / "notes.txt").read_text() == "mine"
     assert run_record.read(run / "old-1")["settings"] == SETTINGS
     assert (run / "old-1" / "checkpoints" / "step-000001").is_dir()

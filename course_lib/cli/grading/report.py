@@ -94,11 +94,11 @@ def add_mistakes(body: Element, results: Sequence[Graded], exercises: Sequence[E
             if verdict and verdict.mistake:
                 made.setdefault((exercise.id, verdict.mistake), []).append(clean(one.handed_in.student))
     if not made:
-        add(body, "p", "None of the known mistakes was made.")
+        add(body, "p", "Nobody made any of the known mistakes.")
         return
     why = {(e.id, mistake.name): mistake.why for e in exercises for mistake in e.mistakes}
     table = add(body, "table")
-    add_row(table, ["exercise", "mistake", "why", "how many", "who"], "th")
+    add_row(table, ["exercise", "mistake", "why", "how often", "who"], "th")
     for (exercise_id, name), who in sorted(made.items(), key=lambda item: (-len(item[1]), item[0])):
         add_row(table, [exercise_id, name, why[exercise_id, name], str(len(who)), ", ".join(who)])
 
@@ -106,7 +106,7 @@ def add_mistakes(body: Element, results: Sequence[Graded], exercises: Sequence[E
 def add_chapter(body: Element, chapter: str, rows: Sequence[Graded], exercises: Sequence[Exercise]) -> None:
     """One chapter's table, with a last row that counts who passed."""
     add(body, "h2", f"Chapter {chapter}")
-    add(body, "p", "✓ passed, ✗ wrong, ! error, – not tried, … not reached. Point at a cell to read more.")
+    add(body, "p", "✓ passed, ✗ wrong, ! error, – not tried, … not reached. Hover over a cell to read more.")
     table = add(body, "table")
     add_row(table, ["student", "notebook", *(one.id.partition(".")[2] for one in exercises), "passed"], "th")
     for one in rows:
@@ -127,7 +127,7 @@ def add_chapter(body: Element, chapter: str, rows: Sequence[Graded], exercises: 
 def add_endings(body: Element, rows: Sequence[Graded]) -> None:
     """The notebooks that did not run to their end, or changed what they must not."""
     if rows:
-        add(body, "h2", "Look at these by hand")
+        add(body, "h2", "Check these yourself")
         table = add(body, "table")
         add_row(table, ["student", "notebook", "what happened"], "th")
         for one in rows:
