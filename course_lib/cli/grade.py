@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--minutes",
         type=arguments.positive(1440.0),
         default=15.0,
-        help="time limit per notebook (default: 15)",
+        help="time limit per notebook, in minutes (default: 15)",
     )
     parser.add_argument(
         "--memory",

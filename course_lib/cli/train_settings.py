@@ -43,7 +43,7 @@ def add_arguments(kind, what, own):
         (
             "optimizer",
             choice(("adamw", "muon")),
-            "adamw, or muon (for the matrices of the blocks; adamw for the rest)",
+            "adamw, or muon: for the matrices of the blocks, with adamw for the rest",
         ),
         ("lr", arguments.positive(1e30), "peak learning rate"),
         ("warmup", arguments.not_negative, "warm-up steps"),

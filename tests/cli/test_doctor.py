@@ -89,7 +89,7 @@ def test_a_device_that_torch_does_not_reach_is_a_problem(monkeypatch):
     monkeypatch.setattr(doctor.venv, "is_current", lambda: False)
     assert "pytorch.org/get-started" in said(doctor.graphics)
     monkeypatch.setattr(doctor.venv, "is_current", lambda: True)
-    assert "delete .venv and repeat" in said(doctor.graphics)
+    assert "delete .venv and run" in said(doctor.graphics)
 
 
 def test_a_broken_torch_is_a_finding(monkeypatch):
