@@ -145,7 +145,7 @@ def prepare(name: str, seed: int, steps: int) -> tuple[TranslationData, Tokenize
     build = UntiedSeq2Seq if variant.untied else Seq2Seq
     loss = TranslationLoss(build(replace(loss.model.config, **options)), loss.label_smoothing)
     plan = {"steps": steps, "warmup": min(WARMUP, steps // 10), "schedule": "linear", "checkpoint_every": 0}
-    return data, tokenizer, Trainer(loss, batches, replace(config, **plan), None, "cpu")
+    return data, tokenizer, Trainer(loss, batches, replace(config, **plan), "cpu")
 
 
 def train(name: str, seed: int, steps: int) -> dict[str, Any]:

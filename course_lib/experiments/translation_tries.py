@@ -204,7 +204,7 @@ def prepared(
         batches = Batches(dataset, sampler, collate_pairs)
     plan = {"steps": steps, "warmup": round(WARMUP * steps), "schedule": variant.schedule}
     config = replace(config, **plan, average=AVERAGE, checkpoint_every=0)
-    return data, tokens, Trainer(objective, batches, config, None, "cpu")
+    return data, tokens, Trainer(objective, batches, config, "cpu")
 
 
 def settled(variant: Variant, seed: int) -> SimpleNamespace:

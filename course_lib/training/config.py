@@ -3,8 +3,6 @@
 import math
 from dataclasses import dataclass
 
-CALIBRATION = 20  # steps to time before minutes are first converted to steps
-
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
@@ -44,17 +42,14 @@ class TrainConfig:
             raise ValueError(f"average={self.average} must be at least 0 and less than 1")
         if (self.steps is None) == (self.minutes is None):
             raise ValueError(f"give either steps or minutes: steps={self.steps}, minutes={self.minutes}")
-        if self.minutes is not None and self.warmup < CALIBRATION and self.schedule in ("linear", "cosine"):
-            needed = f"minutes={self.minutes}, whose speed is measured in the first {CALIBRATION} steps"
-            raise ValueError(f"warmup={self.warmup} is too short for {needed}")
 
 
 def learning_rate(step: int, total: int | None, config: TrainConfig, d_model: int = 512) -> float:
     """Learning-rate schedule: linear warm-up, then a decay. `step` counts from 0.
 
-    "linear" and "cosine" decay to 0 at the last step, "constant" does not decay.
+    "linear" and "cosine" decay to 0 at the last step, but not before the total number of steps is known;
+    "constant" does not decay.
     "noam" is lr · d_model^−½ · min(n^−½, n · warmup^−1.5) at the n-th step.
-    Raises ValueError if the decay needs a total number of steps that is not known yet.
     Source: Vaswani et al. 2017, equation (3) ("noam"); Kak slide 75 (warm-up).
     """
     n = step + 1
@@ -62,9 +57,7 @@ def learning_rate(step: int, total: int | None, config: TrainConfig, d_model: in
         return config.lr * d_model**-0.5 * min(n**-0.5, n * max(config.warmup, 1) ** -1.5)
     if n <= config.warmup:
         return config.lr * n / config.warmup
-    if config.schedule == "constant":
+    if config.schedule == "constant" or total is None:
         return config.lr
-    if total is None:
-        raise ValueError(f"{config.schedule} needs the total number of steps after step {config.warmup}")
     left = max(0.0, (total - step) / max(1, total - config.warmup))
     return config.lr * (left if config.schedule == "linear" else 0.5 - 0.5 * math.cos(math.pi * left))

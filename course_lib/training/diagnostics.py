@@ -11,9 +11,8 @@ from torch import Tensor
 from course_lib.training.config import TrainConfig
 
 SMALLEST_SCALE = 2.0**-10  # of fp16 losses; it starts at 2^16 and is halved at each overflow
-BLOWN_UP = 4.0  # times the first losses: a run that still learns does not stay above it
 AT_UNIGRAM = 0.98  # of the unigram loss: a final loss below it shows that something has been learned
-SEEN, JUDGED = 20, 100  # number of consecutive high losses that mean divergence, and collapse
+JUDGED = 100  # number of consecutive high losses that mean collapse
 
 
 class Diverged(RuntimeError):
@@ -39,8 +38,8 @@ def not_finite(step: int, losses: Sequence[float], norms: Sequence[float] = ()) 
 
 def blown_up(losses: Sequence[float]) -> str:
     """Describe a loss that blew up: the last 20 all exceed 4 times the highest of the first 20; else ""."""
-    first, last = losses[:SEEN], losses[-SEEN:]
-    if len(losses) < 2 * SEEN or min(last) <= BLOWN_UP * max(first):
+    first, last = losses[:20], losses[-20:]
+    if len(losses) < 40 or min(last) <= 4 * max(first):  # a run that still learns does not stay above it
         return ""
     return f"the loss blew up from {first[0]:.3g} to {last[-1]:.3g} at step {len(losses)}"
 

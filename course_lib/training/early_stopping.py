@@ -6,7 +6,8 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from course_lib.training.checkpoints import read_checkpoint, write_checkpoint
+from course_lib.training.model_files import check_weights
+from course_lib.utils.tree_files import load_tree, save_tree
 
 
 class KeepBest:
@@ -14,7 +15,7 @@ class KeepBest:
 
     model: the one that is trained. loss: returns its loss on held-out data.
     folder: also write the best weights there, so that a resumed run finds them.
-    Raises BrokenCheckpoint or OtherRun if the files in the folder are not usable.
+    Raises Damaged or OtherRun if the files in the folder are not usable.
     """
 
     def __init__(self, model: nn.Module, loss: Callable[[], float], folder: Path | None = None):
@@ -22,8 +23,9 @@ class KeepBest:
         self.lowest = math.inf
         self.weights: dict[str, Tensor] = {}
         if folder is not None and folder.exists():
-            self.weights, state = read_checkpoint(folder, model.state_dict())
-            self.lowest = state["loss"]
+            best = load_tree(folder)
+            self.lowest, self.weights = best["loss"], best["weights"]
+            check_weights(folder, self.weights, model)
 
     def __call__(self) -> dict[str, float]:
         """Evaluate the model, and keep its weights if they are the best so far."""
@@ -32,7 +34,7 @@ class KeepBest:
             self.lowest = loss
             self.weights = {name: weight.detach().clone() for name, weight in self.model.state_dict().items()}
             if self.folder is not None:
-                write_checkpoint(self.folder, self.weights, {"loss": loss})
+                save_tree(self.folder, {"loss": loss, "weights": self.weights})
         return {"loss": loss}
 
     def restore(self) -> float:

@@ -6,20 +6,27 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
+from course_lib.training.optim import WeightEMA
+from course_lib.utils.random_states import random_states, set_random_states
+
 
 @contextmanager
-def evaluating(model: nn.Module) -> Iterator[nn.Module]:
-    """Evaluation mode within the `with` block.
+def evaluating(model: nn.Module, average: WeightEMA | None = None) -> Iterator[nn.Module]:
+    """Evaluation mode within the `with` block; with an `average` of the weights, the model has those there.
 
-    Afterwards, even after an error or an interrupt, each module has its former mode again, and PyTorch's
-    random generators have their former states.
+    Afterwards, even after an error or an interrupt, each module has its former mode again, the model its own
+    weights, and PyTorch's random generators have their former states.
     """
     modes = [(module, module.training) for module in model.modules()]
-    weight = next(model.parameters(), None)
-    devices = [weight.device] if weight is not None and weight.is_cuda else []
-    with torch.random.fork_rng(devices):
-        try:
-            yield model.eval()
-        finally:
-            for module, mode in modes:
-                module.training = mode
+    device = next((weight.device for weight in model.parameters()), torch.device("cpu"))
+    states = random_states(device)
+    if average:
+        average.exchange()
+    try:
+        yield model.eval()
+    finally:
+        set_random_states(states, device)
+        for module, mode in modes:
+            module.training = mode
+        if average:
+            average.exchange()

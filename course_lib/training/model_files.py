@@ -8,9 +8,10 @@ from torch import Tensor, nn
 
 from course_lib.training.run_record import OtherRun
 from course_lib.utils.files import atomic_path
+from course_lib.utils.tree_files import Damaged
 
 
-class BrokenCheckpoint(ValueError):
+class BrokenCheckpoint(Damaged):
     """A checkpoint or a model file that is missing, damaged, or invalid."""
 
 
@@ -25,24 +26,34 @@ def load_model(model: nn.Module, path: Path) -> None:
 
     Raises BrokenCheckpoint if the file is damaged, and OtherRun if names, shapes or dtypes differ.
     """
-    model.load_state_dict(read_weights(path, model.state_dict(), any_float=True))
-
-
-def read_weights(path: Path, like: dict[str, Tensor], any_float: bool = False) -> dict[str, Tensor]:
-    """Read the tensors in a file, and check that they have the names, shapes and dtypes of `like`.
-
-    any_float: treat all floating-point dtypes as equal.
-    Raises BrokenCheckpoint if the file is damaged, and OtherRun for other names, shapes or dtypes.
-    """
     try:
         found = load_file(path)
     except SafetensorError as error:
         raise BrokenCheckpoint(f"{path} is not a whole safetensors file: {error}") from error
+    check_weights(path, found, model, any_float=True)
+    model.load_state_dict(found)
+
+
+def check_weights(place: Path, found: dict[str, Tensor], model: nn.Module, any_float: bool = False) -> None:
+    """Raise OtherRun if weights found at `place` have other names, shapes or dtypes than the model's.
+
+    any_float: treat all floating-point dtypes as equal.
+    """
+    like = model.state_dict()
     for name in sorted(found.keys() | like.keys()):
         there, here = (form(part.get(name), any_float) for part in (found, like))
         if there != here:
-            raise OtherRun(f"{path} is of another model: {name} is {there} there and {here} here")
-    return found
+            raise OtherRun(f"{place} is of another model: {name} is {there} there and {here} here")
+
+
+def fitting(found: Tensor, like: Tensor, scalar: bool = False) -> Tensor:
+    """`found` on the device of `like`. Raises ValueError if it has another dtype or shape.
+
+    scalar: it must be a single number.
+    """
+    if form(found) != form(like.new_empty(()) if scalar else like):
+        raise ValueError(f"a tensor is {form(found)}, and its weight is {form(like)}")
+    return found.to(like.device)
 
 
 def form(tensor: Tensor | None, any_float: bool = False) -> str:

@@ -1,6 +1,6 @@
 """Optimizers: AdamW, Muon for the matrices of blocks; weight averaging (EMA)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -16,30 +16,27 @@ def make_optimizer(objective: nn.Module, config: TrainConfig) -> torch.optim.Opt
     Raises ValueError for "muon" if the model has no blocks with matrices.
     Source: Loshchilov and Hutter 2019 (AdamW); the betas are those of Vaswani et al. 2017, section 5.3.
     """
-    hidden = set(hidden_matrices(objective)) if config.optimizer == "muon" else set()
     trained = [p for p in objective.parameters() if p.requires_grad]
-    matrices = [p for p in trained if p in hidden]
-    others = [p for p in trained if p not in hidden]
-    groups = [
-        {"params": [p for p in others if p.ndim >= 2], "weight_decay": config.weight_decay},
-        {"params": [p for p in others if p.ndim < 2], "weight_decay": 0.0},
-    ]
-    adamw = torch.optim.AdamW(groups, lr=config.lr, betas=(0.9, 0.98), fused=True)
+    hidden = hidden_matrices(objective) if config.optimizer == "muon" else set()
+    matrices = [p for p in trained if p.ndim >= 2 and p not in hidden]
+    vectors = [p for p in trained if p.ndim < 2]
+    groups: list[dict] = [{"params": matrices, "weight_decay": config.weight_decay}, {"params": vectors}]
+    adamw = torch.optim.AdamW(groups, lr=config.lr, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
     if config.optimizer == "adamw":
         return adamw
-    if not matrices:
+    if not hidden:
         raise ValueError("optimizer='muon' is for the matrices of blocks, and this model has none")
-    return CombinedOptimizer(Muon(matrices, config.lr, config.weight_decay), adamw)
+    muon = Muon([p for p in trained if p in hidden], config.lr, config.weight_decay)
+    return CombinedOptimizer(muon, adamw)
 
 
-def hidden_matrices(model: nn.Module) -> Iterator[nn.Parameter]:
+def hidden_matrices(model: nn.Module) -> set[Tensor]:
     """The hidden matrices, for which Muon is meant: those of the linear layers inside stacked blocks.
 
     Not the embeddings and the output layer: their rows belong to single tokens, patches or classes.
     """
-    stacks = (module for module in model.modules() if isinstance(module, nn.ModuleList))
-    layers = {m: None for stack in stacks for m in stack.modules() if isinstance(m, nn.Linear)}
-    return (layer.get_parameter("weight") for layer in layers)
+    stacks = [module for module in model.modules() if isinstance(module, nn.ModuleList)]
+    return {m.weight for stack in stacks for m in stack.modules() if isinstance(m, nn.Linear)}
 
 
 class CombinedOptimizer(torch.optim.Optimizer):
@@ -78,17 +75,13 @@ class WeightEMA:
     @torch.no_grad()
     def update(self, step: int) -> None:
         """Add the weights after step 1, 2, …"""
-        fraction = max(1 / step, 1 - self.decay)
         for mean, weight in zip(self.weights, self.averaged, strict=True):
-            mean.lerp_(weight, fraction)
+            mean.lerp_(weight, max(1 / step, 1 - self.decay))
 
-    @torch.no_grad()
     def exchange(self) -> None:
         """Swap the model's weights and their average."""
         for mean, weight in zip(self.weights, self.averaged, strict=True):
-            own = weight.clone()
-            weight.copy_(mean)
-            mean.copy_(own)
+            mean.data, weight.data = weight.data, mean.data
 
 
 class Muon(torch.optim.Optimizer):

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from course_lib.training.config import TrainConfig
 from course_lib.utils.files import atomic_path
 
-FILE, FORMAT = "run.json", 2  # the format of records and checkpoints
+FILE, FORMAT = "run.json", 3  # the format of records and checkpoints
 PARTS = (FILE, "checkpoints", "model")
 CONFUSION = "confusion.csv"  # of a classifier
 
@@ -35,7 +35,7 @@ def settings_of(objective: nn.Module, config: TrainConfig, **more: Any) -> dict[
     return json.loads(json.dumps(found, default=str))
 
 
-def check_same(place: Path, stored: dict[str, Any], wanted: dict[str, Any]) -> None:
+def check_same(place: Path | str, stored: dict[str, Any], wanted: dict[str, Any]) -> None:
     """Raise OtherRun if any wanted setting differs; the error names both values of each."""
     different = [
         f"{key}={stored.get(key, 'absent')!r} there and {value!r} here"

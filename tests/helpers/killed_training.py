@@ -15,8 +15,9 @@ from pathlib import Path
 
 import torch
 
-from course_lib.training import checkpoints, trainer
+from course_lib.training import trainer
 from course_lib.training.model_files import save_model
+from course_lib.utils import tree_files
 from helpers.small_training import run
 
 STEPS, EVERY = 60, 2
@@ -41,7 +42,7 @@ class Moment:
 def train_here(folder, moment):
     """Train in this process, count the moments, and write what came out."""
     torch.set_num_threads(1)
-    training_step, atomic_path = trainer.Trainer.training_step, checkpoints.atomic_path
+    training_step, atomic_path = trainer.Trainer.training_step, tree_files.atomic_path
 
     def counted_step(self, numbers):
         moment.passed("step")
@@ -53,7 +54,7 @@ def train_here(folder, moment):
             yield room
             moment.passed("writing")
 
-    trainer.Trainer.training_step, checkpoints.atomic_path = counted_step, counted_path
+    trainer.Trainer.training_step, tree_files.atomic_path = counted_step, counted_path
     history, model = run(folder / "run", steps=STEPS, checkpoint_every=EVERY, average=0.9)
     save_model(model, folder / "model.safetensors")
     (folder / "losses.json").write_text(json.dumps(history.losses))

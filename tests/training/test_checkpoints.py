@@ -5,16 +5,11 @@ import torch
 from torch import nn
 
 from course_lib.training import checkpoints as module
-from course_lib.training.checkpoints import (
-    FILES,
-    SUMS,
-    BrokenCheckpoint,
-    Checkpoints,
-    read_checkpoint,
-    write_checkpoint,
-)
+from course_lib.training.checkpoints import Checkpoints
 from course_lib.training.model_files import load_model
-from course_lib.training.run_record import OtherRun
+from course_lib.training.run_record import FORMAT, OtherRun
+from course_lib.utils import tree_files
+from course_lib.utils.tree_files import FILES, SUMS, Damaged, load_tree, save_tree
 
 
 def test_the_newest_are_kept(tmp_path):
@@ -44,7 +39,7 @@ def test_an_interrupted_save_leaves_what_was_there(tmp_path, monkeypatch):
     def full_disk(*args):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(module, "save_file", full_disk)
+    monkeypatch.setattr(tree_files, "save_file", full_disk)
     message = r"step 10 could not be written to .*no space left on device; steps \[5\] are intact"
     with pytest.raises(OSError, match=message):
         checkpoints.save(10, nn.Linear(2, 3), {"step": 10})
@@ -64,10 +59,9 @@ def test_a_model_of_other_sizes_is_refused(tmp_path):
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.complex64, torch.float16, torch.float64])
 def test_weights_of_another_dtype_are_refused(tmp_path, dtype):
-    Checkpoints(tmp_path).save(5, nn.Linear(2, 3).to(dtype=torch.float32), {})
     other = nn.Linear(2, 3)
     weights = {name: weight.to(dtype) for name, weight in other.state_dict().items()}
-    write_checkpoint(tmp_path / "step-000006", weights, {})
+    save_tree(tmp_path / "step-000006", {"format": FORMAT, "model": weights, "state": {}})
     name = str(dtype).removeprefix("torch.")
     with pytest.raises(OtherRun, match=rf"bias is \(3,\) {name} there and \(3,\) float32 here"):
         Checkpoints(tmp_path).load(6, other)
@@ -88,7 +82,7 @@ def test_a_saved_model_may_be_in_half_precision_but_no_other_kind_of_number(tmp_
 
 
 STATE = {
-    "optimizer": {"state": {0: {"step": torch.tensor(3.0), "exp_avg": torch.arange(4.0)}, 1: {}}},
+    "moments": [{"step": torch.tensor(3.0), "exp_avg": torch.arange(4.0)}, {}],
     "history": {"losses": [1 / 3, 2.0], "steps": None},
     "rng": [[torch.get_rng_state()], []],
     "average": [],
@@ -96,14 +90,14 @@ STATE = {
 
 
 def test_a_state_of_tensors_and_plain_values_comes_back_exactly(tmp_path):
-    write_checkpoint(tmp_path / "one", {}, STATE)
-    _, found = read_checkpoint(tmp_path / "one", {})
+    save_tree(tmp_path / "one", STATE)
+    found = load_tree(tmp_path / "one")
     assert found.keys() == STATE.keys()
     assert found["history"] == STATE["history"] and found["average"] == []
     assert torch.equal(found["rng"][0][0], STATE["rng"][0][0]) and found["rng"][1] == []
-    entries, again = STATE["optimizer"]["state"], found["optimizer"]["state"]
-    assert again.keys() == {0, 1} and again[1] == {}
-    assert all(torch.equal(entries[0][name], again[0][name]) for name in ("step", "exp_avg"))
+    moments, again = STATE["moments"], found["moments"]
+    assert again[0].keys() == {"step", "exp_avg"} and again[1:] == [{}]
+    assert all(torch.equal(moments[0][name], again[0][name]) for name in ("step", "exp_avg"))
 
 
 @pytest.mark.parametrize("name", [*FILES, SUMS])
@@ -114,7 +108,7 @@ def test_a_flipped_bit_in_any_place_is_noticed(tmp_path, name):
     for place in range(0, len(content), max(1, len(content) // 40)):
         flipped = bytes([content[place] ^ 1])
         path.write_bytes(content[:place] + flipped + content[place + 1 :])
-        with pytest.raises(BrokenCheckpoint, match=r"step-000005"):
+        with pytest.raises(Damaged, match=r"step-000005 is damaged"):
             Checkpoints(tmp_path).load(5, nn.Linear(2, 3))
     path.write_bytes(content)
     Checkpoints(tmp_path).load(5, nn.Linear(2, 3))
@@ -122,18 +116,18 @@ def test_a_flipped_bit_in_any_place_is_noticed(tmp_path, name):
 
 def test_a_checkpoint_of_an_earlier_format_says_so(tmp_path):
     (tmp_path / "step-000005").mkdir()
-    (tmp_path / "step-000005" / "training.pt").write_bytes(b"anything")
+    (tmp_path / "step-000005" / "training.json").write_bytes(b"anything")
     with pytest.raises(OtherRun, match="step-000005 is in the format of an earlier version") as caught:
-        Checkpoints(tmp_path).load_newest(nn.Linear(2, 3))
+        Checkpoints(tmp_path).load_newest(nn.Linear(2, 3), print)
     assert len(str(caught.value).splitlines()) == 1
 
 
 def test_a_checkpoint_of_another_format_says_which(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "FORMAT", 3)
+    monkeypatch.setattr(module, "FORMAT", FORMAT + 1)
     Checkpoints(tmp_path).save(5, nn.Linear(2, 3), {})
     monkeypatch.undo()
-    with pytest.raises(OtherRun, match="has format 3, and this version reads format 2"):
-        Checkpoints(tmp_path).load_newest(nn.Linear(2, 3))
+    with pytest.raises(OtherRun, match=f"has format {FORMAT + 1}, and this version reads format {FORMAT}"):
+        Checkpoints(tmp_path).load_newest(nn.Linear(2, 3), print)
 
 
 def test_a_state_that_cannot_be_taken_up_counts_as_broken(tmp_path, caplog):
@@ -141,7 +135,7 @@ def test_a_state_that_cannot_be_taken_up_counts_as_broken(tmp_path, caplog):
     checkpoints.save(5, nn.Linear(2, 3), {"step": 5})
     checkpoints.save(6, nn.Linear(2, 3), [])
     found = []
-    state = checkpoints.load_newest(nn.Linear(2, 3), lambda state: found.append(state["step"]))
-    assert found == [5] and state == {"step": 5}
+    checkpoints.load_newest(nn.Linear(2, 3), lambda state: found.append(state["step"]))
+    assert found == [5]
     (warning,) = [record.getMessage() for record in caplog.records]
     assert "step-000006 has no usable training state: TypeError" in warning and "\n" not in warning

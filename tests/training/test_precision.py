@@ -5,7 +5,7 @@ import torch
 from helpers.small_training import parts, run
 
 from course_lib.training import precision
-from course_lib.training.checkpoints import Checkpoints, read_checkpoint
+from course_lib.training.checkpoints import Checkpoints
 from course_lib.training.config import TrainConfig
 from course_lib.training.precision import autocast, choose_precision, for_inference, precision_of_training
 from course_lib.training.run_record import OtherRun
@@ -140,9 +140,11 @@ def test_a_resumed_run_keeps_its_format_and_does_not_measure_again(clock, tmp_pa
     precision._fastest.clear()
     _, objective, batches = parts()
     settings = {"lr": 3e-3, "warmup": 10, "checkpoint_every": 5}
-    resumed = Trainer(objective, batches, TrainConfig(steps=6, **settings), tmp_path, "cpu")
+    resumed = Trainer(objective, batches, TrainConfig(steps=6, **settings), "cpu")
+    checkpoints = Checkpoints(tmp_path)
+    checkpoints.load_newest(resumed.model, resumed.load_state_dict)
     assert resumed.step == 6 and resumed.precision == "bf16" and clock.taken == []
-    stored = read_checkpoint(Checkpoints(tmp_path).path(6), objective.model.state_dict())[1]
-    assert stored["run"]["precision"] == "bf16" and stored["settings"]["precision"] == "auto"
+    stored = checkpoints.load(6, objective.model)
+    assert stored["precision"] == "bf16" and stored["settings"]["precision"] == "auto"
     with pytest.raises(OtherRun, match="precision='auto' there and 'fp32' here"):
         run(tmp_path, steps=6, precision="fp32")

@@ -11,16 +11,11 @@ import torch
 from helpers.small_training import parts, run
 
 from course_lib.training import trainer
-from course_lib.training.checkpoints import (
-    FILES,
-    SUMS,
-    BrokenCheckpoint,
-    Checkpoints,
-    read_checkpoint,
-    write_checkpoint,
-)
+from course_lib.training.checkpoints import Checkpoints
 from course_lib.training.config import TrainConfig
+from course_lib.training.model_files import BrokenCheckpoint
 from course_lib.training.trainer import Diverged, train
+from course_lib.utils.tree_files import FILES, SUMS, load_tree, save_tree
 
 HELPERS = Path(__file__).parents[1] / "helpers"
 
@@ -36,24 +31,24 @@ def test_killed_twenty_times_at_random_moments_training_ends_the_same(tmp_path):
     assert "killed 20 times" in done.stdout and ", 0 times while" not in done.stdout, done.stdout
 
 
-@pytest.mark.parametrize("share", [0.5, 1.5], ids=["in the model", "in the state of the training"])
+@pytest.mark.parametrize("share", [0.5, 1.5])
 def test_a_full_disk_is_said_and_the_former_checkpoint_stays(tmp_path, monkeypatch, share):
     """The system itself refuses to let a file grow, in the middle of a checkpoint."""
     resource = pytest.importorskip("resource", reason="this system knows no largest size of a file")
     whole, model = run(tmp_path / "whole", steps=15)
-    room = int(share * sum(4 * p.numel() for p in model.parameters()))  # the state is about twice the model
+    room = int(share * sum(p.nbytes for p in model.parameters()))  # a checkpoint has three times as much
     save = trainer.Trainer.save
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 
-    def save_in_little_room(self):
+    def save_in_little_room(self, checkpoints):
         resource.setrlimit(resource.RLIMIT_FSIZE, (room if self.step == 10 else soft, hard))
         try:
-            save(self)
+            save(self, checkpoints)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
     monkeypatch.setattr(trainer.Trainer, "save", save_in_little_room)
-    with pytest.raises(OSError, match=r"of step 10 could not be written .*steps \[5\] are intact"):
+    with pytest.raises(OSError, match=r"^step 10 could not be written .*steps \[5\] are intact"):
         run(tmp_path / "stopped", steps=15)
     assert [path.name for path in (tmp_path / "stopped").iterdir()] == ["step-000005"]
     monkeypatch.undo()
@@ -64,7 +59,7 @@ def test_a_full_disk_at_the_very_first_checkpoint_leaves_nothing(tmp_path, monke
     def full(*args):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("course_lib.training.checkpoints.save_file", full)
+    monkeypatch.setattr("course_lib.utils.tree_files.save_file", full)
     with pytest.raises(OSError, match="step 5 could not be written .*No space left.*there is none yet"):
         run(tmp_path / "run", steps=15)
     assert list((tmp_path / "run").iterdir()) == []
@@ -93,7 +88,7 @@ def test_a_damaged_checkpoint_is_passed_over_and_named(tmp_path, caplog, name, d
 def test_where_no_checkpoint_is_whole_the_run_does_not_begin_anew_by_itself(tmp_path):
     run(tmp_path, steps=12)
     for step in (10, 12):
-        cut(tmp_path / f"step-{step:06d}" / "training.json")
+        cut(tmp_path / f"step-{step:06d}" / FILES[1])
     with pytest.raises(BrokenCheckpoint, match="is intact; delete it to start over: .*000012.*000010"):
         run(tmp_path, steps=12)
 
@@ -106,33 +101,33 @@ def changed(key, change):
     return lambda state: {**state, key: change(state[key])}
 
 
-def of_first_weight(change):
-    """The optimizer's first tensor, changed."""
-
-    def of_optimizer(optimizer):
-        (first, *_), parts = optimizer["state"], dict(optimizer["state"])
-        parts[first] = {**parts[first], "exp_avg": change(parts[first]["exp_avg"])}
-        return {**optimizer, "state": parts}
-
-    return of_optimizer
+def of_first_weight(change, name="exp_avg"):
+    """The optimizer's tensor of the first weight, changed."""
+    return lambda moments: [{**moments[0], name: change(moments[0][name])}, *moments[1:]]
 
 
 BAD_STATES = {
     "a list": lambda state: [],
     "nothing": lambda state: None,
     "empty": lambda state: {},
-    **{f"no {key}": without(key) for key in ("settings", "run", "history", "optimizer", "average", "rng")},
-    "generator state too short": changed("rng", lambda rng: [[rng[0][0][:100]]]),
-    "generator state of floats": changed("rng", lambda rng: [[rng[0][0].float()]]),
-    "generator state is a number": changed("rng", lambda rng: [[7]]),
-    "second process without generator state": changed("rng", lambda rng: [*rng, []]),
-    "no generator state": changed("rng", lambda rng: []),
+    **{
+        f"no {key}": without(key)
+        for key in ("settings", "precision", "history", "batches", "moments", "average", "random")
+    },
+    "generator state too short": changed("random", lambda states: [[states[0][0][:100]]]),
+    "generator state of floats": changed("random", lambda states: [[states[0][0].float()]]),
+    "generator state is a number": changed("random", lambda states: [[7]]),
+    "second process without generator state": changed("random", lambda states: [*states, []]),
+    "no generator state": changed("random", lambda states: []),
     "average of one number each": changed("average", lambda means: [mean.flatten()[0] for mean in means]),
     "average too short": changed("average", lambda means: means[1:]),
     "average of integers": changed("average", lambda means: [mean.long() for mean in means]),
-    "optimizer of another shape": changed("optimizer", of_first_weight(lambda t: t.flatten()[:3].clone())),
+    "moments too few": changed("moments", lambda moments: moments[1:]),
+    "moment of another shape": changed("moments", of_first_weight(lambda t: t.flatten()[:3].clone())),
+    "moment of one number": changed("moments", of_first_weight(lambda t: t.flatten()[0].clone())),
+    "step of many numbers": changed("moments", of_first_weight(lambda t: t.repeat(3), "step")),
     **{
-        f"optimizer of {dtype}": changed("optimizer", of_first_weight(lambda t, dtype=dtype: t.to(dtype)))
+        f"moment of {dtype}": changed("moments", of_first_weight(lambda t, dtype=dtype: t.to(dtype)))
         for dtype in (torch.int64, torch.bool, torch.complex64)
     },
     "unknown part of the history": changed("history", lambda history: {**history, "mood": "good"}),
@@ -142,10 +137,10 @@ BAD_STATES = {
 @pytest.mark.parametrize("bad", BAD_STATES)
 def test_a_state_that_cannot_be_resumed_is_passed_over(tmp_path, caplog, bad):
     """It is intact, with correct checksums, but not what a run writes."""
-    whole, model = run(tmp_path, steps=12, average=0.9)
+    whole, _ = run(tmp_path, steps=12, average=0.9)
     path = tmp_path / "step-000012"
-    weights, state = read_checkpoint(path, model.state_dict())
-    write_checkpoint(path, weights, BAD_STATES[bad](state))
+    tree = load_tree(path)
+    save_tree(path, {**tree, "state": BAD_STATES[bad](tree["state"])})
     assert run(tmp_path, steps=12, average=0.9)[0].losses == whole.losses
     (warning,) = [record.getMessage() for record in caplog.records]
     assert "trying the one before" in warning and "step-000012 has no usable" in warning

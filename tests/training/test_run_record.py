@@ -57,10 +57,10 @@ def test_a_run_of_an_earlier_version_is_refused(run):
         begin(run, SETTINGS)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", json.dumps({"format": 3, "settings": {}})])
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", json.dumps({"format": 2, "settings": {}})])
 def test_a_record_that_is_none_is_refused_in_one_line(run, content):
     (run / "run.json").write_text(content)
-    with pytest.raises(OtherRun, match=r"run.json is (damaged|not a record in format 2)") as caught:
+    with pytest.raises(OtherRun, match=r"run.json is (damaged|not a record in format 3)") as caught:
         begin(run, SETTINGS)
     assert "\n" not in str(caught.value)
 

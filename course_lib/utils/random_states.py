@@ -1,0 +1,34 @@
+"""States of PyTorch's random generators, of one process or of all processes of a run."""
+
+import torch
+from accelerate import PartialState
+from accelerate.utils import gather_object
+from torch import Tensor
+
+
+def random_states(device: torch.device) -> list[Tensor]:
+    """States of the random generators: of the CPU, and of `device` if it is a GPU."""
+    return [torch.get_rng_state(), *([torch.cuda.get_rng_state(device)] if device.type == "cuda" else [])]
+
+
+def set_random_states(states: list[Tensor], device: torch.device) -> None:
+    """Restore `random_states`; the state of a GPU is ignored on a CPU."""
+    torch.set_rng_state(states[0])
+    if device.type == "cuda" and len(states) > 1:
+        torch.cuda.set_rng_state(states[1], device)
+
+
+def gather_random_states(device: torch.device) -> list[list[Tensor]]:
+    """The `random_states` of every process; all processes must call it."""
+    return gather_object([random_states(device)])
+
+
+def scatter_random_states(states: list[list[Tensor]], device: torch.device) -> None:
+    """Restore this process's part of `gather_random_states`; a new process keeps its own.
+
+    Raises an error if any of the states is invalid, so that all processes agree on that.
+    """
+    process = PartialState().process_index
+    own = states[process] if process < max(1, len(states)) else random_states(device)
+    for one in [*states, own]:
+        set_random_states(one, device)
