@@ -7,6 +7,7 @@ _EXPORTS = {
     "blocks": ["DecoderBlock", "EncoderBlock", "FeedForward", "Residual"],
     "hooks": ["record_attention"],
     "kv_cache": ["DecoderCache", "GrowingCache", "MemoryCache", "StaticCache"],
+    "linear": ["Linear"],
     "lora": ["LoRALinear", "add_lora", "merge_lora"],
     "masks": ["causal_mask", "masked_softmax", "nonpad_indices", "padding_mask", "valid_lens_mask"],
     "patches": [

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.layers.kv_cache import Cache, KeysValues
+from course_lib.layers.linear import Linear
 from course_lib.layers.masks import Mask, masked_softmax
 from course_lib.layers.positions import RotaryPositions, Start
 
@@ -69,9 +70,9 @@ class MultiHeadAttention(nn.Module):
         if self.kv_heads < 1 or heads % self.kv_heads:
             raise ValueError(f"kv_heads={kv_heads} does not divide heads={heads}")
         self.dropout, self.rotary, self.qk_norm = dropout, rotary, qk_norm
-        self.w_q = nn.Linear(d_model, d_model, bias)
-        self.w_kv = nn.Linear(d_model, 2 * self.kv_heads * self.d_head, bias)
-        self.w_o = nn.Linear(d_model, d_model, bias)
+        self.w_q = Linear(d_model, d_model, bias)
+        self.w_kv = Linear(d_model, 2 * self.kv_heads * self.d_head, bias)
+        self.w_o = Linear(d_model, d_model, bias)
 
     def forward(
         self,

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from course_lib.layers.attention import MultiHeadAttention
 from course_lib.layers.kv_cache import Cache
+from course_lib.layers.linear import Linear
 from course_lib.layers.masks import Mask
 from course_lib.layers.positions import RotaryPositions
 
@@ -59,8 +60,8 @@ class FeedForward(nn.Module):
 
     def __init__(self, d_model: int, d_ff: int, activation: Activation = F.relu):
         super().__init__()
-        self.w_in = nn.Linear(d_model, d_ff)
-        self.w_out = nn.Linear(d_ff, d_model)
+        self.w_in = Linear(d_model, d_ff)
+        self.w_out = Linear(d_ff, d_model)
         self.activation = activation
 
     def forward(

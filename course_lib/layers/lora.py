@@ -7,6 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from course_lib.layers.linear import Linear
+
 
 class LoRALinear(nn.Module):
     """Low-rank adaptation (LoRA) of a linear layer: x Wᵀ + b + (α / r) · (x Aᵀ) Bᵀ, with W and b frozen.
@@ -61,7 +63,7 @@ def merge_lora(module: nn.Module) -> nn.Module:
     if isinstance(module, LoRALinear):
         linear = module.linear
         bias = linear.bias is not None
-        merged = nn.utils.skip_init(nn.Linear, linear.in_features, linear.out_features, bias=bias)
+        merged = nn.utils.skip_init(Linear, linear.in_features, linear.out_features, bias=bias)
         merged.load_state_dict(linear.state_dict())
         merged.weight += module.scale * module.b @ module.a
         return merged

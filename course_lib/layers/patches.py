@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from course_lib.layers.linear import linear
 from course_lib.layers.positions import sinusoidal
 
 
@@ -72,7 +73,7 @@ def embed_unfolded(
 
     Source: Kak slide 98, the second way, with every patch kept whole.
     """
-    return F.linear(patches, convolution.weight.flatten(1), convolution.bias)
+    return linear(patches, convolution.weight.flatten(1), convolution.bias)
 
 
 def sinusoidal_2d(side: int, d_model: int) -> Float[Tensor, "patches d_model"]:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -12,6 +11,7 @@ from course_lib.generation.state import TextGenerator
 from course_lib.layers.attention import head_width
 from course_lib.layers.blocks import ACTIVATIONS, EncoderBlock
 from course_lib.layers.kv_cache import GrowingCache
+from course_lib.layers.linear import linear
 from course_lib.layers.masks import Mask, causal_mask
 from course_lib.layers.positions import LearnedPositions, NoPositions, RotaryPositions, SinusoidalPositions
 
@@ -94,7 +94,7 @@ class GPT(nn.Module):
 
     def output_logits(self, hidden_states: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
         """Logits of the next token."""
-        return F.linear(hidden_states, self.embedding.weight)
+        return linear(hidden_states, self.embedding.weight)
 
     def forward(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens vocab"]:
         """Logits of the token after each token of `ids`."""

@@ -11,6 +11,7 @@ from course_lib.generation.state import CompiledStep
 from course_lib.layers.attention import head_width
 from course_lib.layers.blocks import ACTIVATIONS, DecoderBlock, EncoderBlock
 from course_lib.layers.kv_cache import DecoderCache
+from course_lib.layers.linear import linear
 from course_lib.layers.masks import causal_mask, nonpad_indices, padding_mask
 from course_lib.layers.positions import (
     LearnedPositions,
@@ -127,7 +128,7 @@ class Seq2Seq(nn.Module):
 
     def output_logits(self, hidden_states: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
         """Logits of the next token."""
-        return F.linear(hidden_states, self.embedding.weight)
+        return linear(hidden_states, self.embedding.weight)
 
     def forward(
         self, source: Int[Tensor, "batch source"], target: Int[Tensor, "batch target"]

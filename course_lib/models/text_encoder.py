@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_lib.layers.blocks import EncoderBlock
+from course_lib.layers.linear import linear
 from course_lib.layers.masks import Mask, causal_mask, padding_mask
 from course_lib.layers.positions import LearnedPositions, NoPositions, SinusoidalPositions
 from course_lib.text.tokenizers import PAD
@@ -97,4 +98,4 @@ class TextEncoder(nn.Module):
 
     def output_logits(self, hidden_states: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
         """Logits over the vocabulary, for masked language modeling."""
-        return F.linear(hidden_states, self.embedding.weight)
+        return linear(hidden_states, self.embedding.weight)
