@@ -1,4 +1,4 @@
-"""Generation: sampling, greedy, beam search, speculative decoding, int8 weights, the inference engine, state."""
+"""Generation: greedy, sampling, beam search, speculative decoding, int8 weights, engine and state."""
 
 from course_lib.utils.lazy import lazy_exports
 

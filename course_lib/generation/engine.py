@@ -228,7 +228,8 @@ class FastBlock:
     def project(self, memory: Float[Tensor, "batch source d_model"], mask: Mask | None) -> KeysValues:
         """Keys and values of the memory, without computing its padding."""
         nonpad = None if mask is None else nonpad_indices(mask.flatten(1).long(), pad=0)
-        layout = Layout(*memory.shape[:2], nonpad)
+        batch, source, _ = memory.shape
+        layout = Layout(batch, source, nonpad)
         return self.cross_attention.keys_values(layout.pick(memory), layout)
 
     def feed_forward(self, i: int, x: Float[Tensor, "rows d_model"]) -> Float[Tensor, "rows d_model"]:
@@ -273,7 +274,8 @@ class Seq2SeqEngine:
         mask: `padding_mask`; None if there is no padding. nonpad: `nonpad_indices`; None for all tokens. The
         others get zeros.
         """
-        layout = Layout(*source.shape, nonpad)
+        batch, tokens = source.shape
+        layout = Layout(batch, tokens, nonpad)
         x = layout.pick(self.model.embed(source))
         for block in self.encoder:
             x = block.encode(x, layout, mask)
