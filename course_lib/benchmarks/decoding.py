@@ -11,6 +11,7 @@ from course_lib.benchmarks.training import D2L, OURS, TORCH, config, measures, s
 from course_lib.benchmarks.workload import Sizes
 from course_lib.datasets.batching import pad
 from course_lib.generation.decoding import greedy_decode
+from course_lib.generation.engine import Seq2SeqEngine
 from course_lib.models.seq2seq import Seq2Seq
 from course_lib.text.tokenizers import BOS
 from course_lib.training.precision import choose_precision, for_inference
@@ -27,11 +28,13 @@ def our_writer(
     """Our model with its cache, as `translate` uses it in this precision."""
     torch.manual_seed(0)
     model = for_inference(Seq2Seq(config(sizes, 0.0)).to(device).eval(), precision)
+    engine = Seq2SeqEngine(model)
 
     def write(source: Tensor) -> list[list[int]]:
         with torch.inference_mode():
             start = torch.full((len(source), 1), BOS, device=source.device)
-            return greedy_decode(model.generator(source, tokens, compiled), start, None, tokens)
+            generator = model.generator(source, tokens, compiled, engine)
+            return greedy_decode(generator, start, None, tokens)
 
     return write
 

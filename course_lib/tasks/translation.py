@@ -1,7 +1,7 @@
 """Translation with a `Seq2Seq`: batches, loss, translating sentences, model files."""
 
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -13,6 +13,7 @@ from torch.utils.data import Dataset
 from course_lib.datasets.batching import Batches, BucketBatchSampler, pad
 from course_lib.generation.beam import beam_search
 from course_lib.generation.decoding import greedy_decode
+from course_lib.generation.engine import Seq2SeqEngine
 from course_lib.layers.masks import nonpad_indices
 from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.text.tokenizers import BOS, EOS, PAD, Tokenizer
@@ -80,21 +81,24 @@ def translate(
     limit = model.config.max_tokens - 1
     with evaluating(model), torch.inference_mode():
         fast = for_inference(model, precision_of_decoding(precision, model, sources, width))
+        engine = Seq2SeqEngine(fast)
         work = list(zip(parts, sources, strict=True))
         for part, source in tracked(work, "translating", "batch", shown=progress):
             most = min(limit, 2 * source.shape[1] + 10) if max_tokens is None else min(limit, max_tokens)
-            for i, ids_of_text in zip(part, decode(fast, source, most, width), strict=True):
+            for i, ids_of_text in zip(part, decode(engine, source, most, width), strict=True):
                 texts[i] = tokenizer.decode(ids_of_text)
     return texts
 
 
-def decode(model: Seq2Seq, source: Int[Tensor, "batch source"], most: int, width: int) -> list[list[int]]:
+def decode(
+    engine: Seq2SeqEngine, source: Int[Tensor, "batch source"], most: int, width: int
+) -> list[list[int]]:
     """The ids of the translations, of at most this many tokens, by a beam of this width (1: greedily)."""
     start = torch.full((len(source), 1), BOS, device=source.device)
+    generator = engine.model.generator(source, most, engine=engine)
     if width == 1:
-        return greedy_decode(model.generator(source), start, EOS, most)
-    found = beam_search(model.generator(source), start, EOS, most, width)
-    return [hypotheses[0].ids for hypotheses in found]
+        return greedy_decode(generator, start, EOS, most)
+    return [hypotheses[0].ids for hypotheses in beam_search(generator, start, EOS, most, width)]
 
 
 def precision_of_decoding(
@@ -107,12 +111,12 @@ def precision_of_decoding(
     if not sources:
         return "fp32"
     source = sources[len(sources) // 2]
-    copies = cache(partial(for_inference, model))
+    engines = cache(lambda name: Seq2SeqEngine(for_inference(model, name)))
     shapes = [p.shape for p in model.parameters()]
     key = ("decoding", type(model), len(source).bit_length(), width, *shapes)  # 1, 2–3, 4–7, … sentences
 
     def step(name: str) -> None:
-        decode(copies(name), source, MEASURED, width)
+        decode(engines(name), source, MEASURED, width)
 
     return choose_precision(precision, source.device, step, key)
 
