@@ -20,13 +20,14 @@ from torch import Tensor, nn
 from course_lib.layers.attention import MultiHeadAttention, cpu_bf16_attention
 from course_lib.layers.blocks import DecoderBlock, EncoderBlock, FeedForward, Residual
 from course_lib.layers.kv_cache import DecoderCache, GrowingCache, KeysValues, MemoryCache
+from course_lib.layers.linear import Linear, onednn_is_there
 from course_lib.layers.masks import Mask, nonpad_indices
 from course_lib.layers.positions import RotaryPositions, Start
 
 PACK_AFTER = 64  # rows after which packing the weights has paid off
 ONEDNN_FROM = {torch.float32: 4, torch.bfloat16: 1}  # rows at a time from which oneDNN is the faster one
 FORMULA_FROM = 16  # sequences from which a CPU attends faster by the formula, with one query each
-PLAIN = {nn.Linear, nn.LayerNorm, nn.Identity, nn.Dropout, nn.ModuleList, RotaryPositions}
+PLAIN = {Linear, nn.Linear, nn.LayerNorm, nn.Identity, nn.Dropout, nn.ModuleList, RotaryPositions}
 PLAIN |= {MultiHeadAttention, FeedForward, Residual, EncoderBlock, DecoderBlock}
 
 
@@ -84,7 +85,7 @@ class Product:
 def can_pack(weight: Tensor) -> bool:
     """Whether oneDNN multiplies by packed weights of this format on this machine."""
     x86 = weight.device.type == "cpu" and platform.machine() in ("x86_64", "AMD64")
-    if not (x86 and torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled):
+    if not (x86 and onednn_is_there() and torch.backends.mkldnn.enabled):
         return False
     bf16 = weight.dtype == torch.bfloat16 and torch.ops.mkldnn._is_mkldnn_bf16_supported()
     return weight.dtype == torch.float32 or bf16
@@ -243,7 +244,8 @@ class Seq2SeqEngine:
 
     `applies`: whether this engine computes what the model would compute now. It does not while somebody
     records or changes what happens inside (hooks, `record_attention`), needs gradients, trains, or uses
-    autocast; nor for layers that it does not know, such as `Int8Linear`.
+    autocast; nor for layers that it does not know, such as `Int8Linear`; nor on a GPU, where it has not been
+    measured.
     """
 
     def __init__(self, model: Any):
@@ -259,9 +261,10 @@ class Seq2SeqEngine:
             self.output = Product(model.embedding.weight)
 
     def applies(self) -> bool:
-        if not self.known or self.model.training or torch.is_grad_enabled() or any(self.hooks):
+        device = self.model.embedding.weight.device.type
+        if device != "cpu" or not self.known or self.model.training or any(self.hooks):
             return False
-        if torch.is_autocast_enabled(self.model.embedding.weight.device.type):
+        if torch.is_grad_enabled() or torch.is_autocast_enabled(device):
             return False
         attends = [layer.get("attend", cpu_bf16_attention) for layer in self.layers]
         return all(attend is cpu_bf16_attention for attend in attends)
