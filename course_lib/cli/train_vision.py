@@ -4,7 +4,11 @@ from course_lib.cli import arguments, train_settings
 from course_lib.cli.arguments import choice, number, positive_integer, probability, size
 from course_lib.experiments import recipes
 
-TOKENIZERS = ("patches", "convolutions")  # the names in course_lib.models.vit, which needs PyTorch
+TOKENIZERS = (
+    "patches",
+    "convolutions",
+    "convolutional stem",
+)  # the names in course_lib.models.vit, which needs PyTorch
 POSITIONS = ("learned", "sinusoidal 2d", "none")
 POOLINGS = ("class token", "mean", "max", "flatten")
 PRINTED = 20  # most classes for which the confusion matrix is printed; it is always saved
@@ -16,14 +20,18 @@ def add_arguments(kind):
     own = (
         ("data", arguments.name, "name of an image data set"),
         ("patch-size", size, "patch size, in pixels"),
-        ("tokenizer", choice(TOKENIZERS), "patches, or convolutions that reach beyond their edges"),
+        (
+            "tokenizer",
+            choice(TOKENIZERS),
+            "patches, convolutions that reach beyond their edges, or convolutional stem",
+        ),
         ("positions", choice(POSITIONS), "learned, sinusoidal 2d or none"),
         ("pooling", choice(POOLINGS), "class token, mean, max or flatten"),
         ("d-model", size, "width of the hidden states"),
         ("heads", size, "attention heads"),
         ("layers", arguments.layers, "blocks"),
         ("dropout", probability, "dropout probability"),
-        ("augment", str, "crop, flip, randaugment, mixup, cutmix, joined by +; empty: none"),
+        ("augment", str, "crop, flip, cutout, randaugment, mixup, cutmix, joined by +; empty: none"),
         ("label-smoothing", probability, "fraction of the target probability spread over all classes"),
         ("schedule", train_settings.schedule, "learning-rate schedule: linear, cosine, noam or constant"),
         ("weight-decay", number(0.0, 1000.0), "weight decay, for matrices only"),

@@ -1,6 +1,6 @@
 """Image classifiers on CIFAR-10, in training runs that are too long for a notebook.
 
-    python -m course_lib.experiments.cifar10 presets cifar10-cpu
+    python -m course_lib.experiments.cifar10 presets cifar10-cpu-strided
     python -m course_lib.experiments.cifar10 fixes --steps 937
     python -m course_lib.experiments.cifar10 augmentations --steps 1000
     python -m course_lib.experiments.cifar10 tokenizers --steps 1000
@@ -8,7 +8,7 @@
 presets: what `python -m course_lib train vision --preset … --device cpu` trains.
 fixes: the lecture's visTransformer with its own settings for so many batches of 48, its deviations fixed one
 after the other.
-augmentations: the preset "cifar10-cpu" for so many steps on few images, with each augmentation.
+augmentations: the preset "cifar10-cpu-strided" for so many steps on few images, with each augmentation.
 tokenizers: the run of "augmentations" with crop+flip, with patches instead of convolutions.
 Everything runs on one thread and is timed in processor time. A run replaces the stored one with the same name
 and seed in results/cifar10.json; `stored()` reads them. CIFAR-10 must be in $COURSE_DATA or in the cache.
@@ -179,7 +179,7 @@ def tokenizers(steps: int, seed: int) -> None:
 
 def on_few_images(name: str, **overrides: Any) -> dict[str, Any]:
     """The CPU preset on few images, with some settings changed."""
-    data, objective, batches, config = preset("cifar10-cpu", **overrides)
+    data, objective, batches, config = preset("cifar10-cpu-strided", **overrides)
     few = ImageBatches(data.train[:FEW], batches.batch_sampler.batch, config.seed, batches.augment)
     return learn(data, objective, few, config, name=name, images=FEW)
 

@@ -12,6 +12,7 @@ _EXPORTS = {
     "masks": ["causal_mask", "masked_softmax", "nonpad_indices", "padding_mask", "valid_lens_mask"],
     "patches": [
         "ConvolutionalPatches",
+        "ConvolutionalStem",
         "Patches",
         "SinusoidalPositions2d",
         "embed_unfolded",

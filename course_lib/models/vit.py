@@ -9,12 +9,19 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.layers.blocks import EncoderBlock
-from course_lib.layers.patches import ConvolutionalPatches, Patches, SinusoidalPositions2d, resize_positions
+from course_lib.layers.patches import (
+    ConvolutionalPatches,
+    ConvolutionalStem,
+    Patches,
+    SinusoidalPositions2d,
+    resize_positions,
+)
 from course_lib.layers.positions import LearnedPositions, NoPositions
 
 TOKENIZERS: dict[str, Callable[[int, int, int], nn.Module]] = {  # of patch_size, channels, d_model
     "patches": Patches,
     "convolutions": ConvolutionalPatches,
+    "convolutional stem": ConvolutionalStem,
 }
 POOLINGS: dict[str, Callable[[Tensor], Tensor]] = {  # (batch, tokens, d_model) to (batch, features)
     "class token": lambda hidden: hidden[:, 0],
@@ -40,8 +47,9 @@ class ViTConfig:
 
     image_size, patch_size: side of the square image and of a square patch, in pixels.
     dropout: probability, on the embeddings and on the output of each sublayer. epsilon: of every LayerNorm.
-    tokenizer: "patches", or "convolutions", whose patches overlap. positions: "learned", "sinusoidal 2d" or
-    "none". pooling: what the head reads: "class token", "mean", "max" or "flatten".
+    tokenizer: "patches"; "convolutions", whose patches overlap; or "convolutional stem", a small normalized
+    convolutional network. positions: "learned", "sinusoidal 2d" or "none". pooling: what the head reads:
+    "class token", "mean", "max" or "flatten".
     Raises ValueError if `patch_size` does not divide `image_size`, and for unknown names.
     """
 

@@ -1,4 +1,4 @@
-"""Data augmentation: random crops, flips, Mixup, CutMix, RandAugment.
+"""Data augmentation: random crops, flips, Cutout, Mixup, CutMix, RandAugment.
 
 An augmentation takes a batch of pixels 0 … 255 and labels, and returns the same kinds of tensors, on the same
 device; each image gets its own random change. After `Mixup` and `CutMix`, labels are probabilities of the
@@ -17,6 +17,8 @@ from course_lib.pretrained.torchvision_ops import import_torchvision
 Pixels = UInt8[Tensor, "batch channels height width"]
 Labels = Int[Tensor, " batch"] | Float[Tensor, "batch classes"]
 Augmented = tuple[Pixels, Labels]
+
+GRAY = 128  # the middle of the range of a pixel
 
 
 class RandomCrop:
@@ -47,6 +49,26 @@ class RandomFlip:
     def __call__(self, pixels: Pixels, labels: Labels) -> Augmented:
         flipped = torch.rand(len(pixels), device=pixels.device) < 0.5
         return torch.where(flipped[:, None, None, None], pixels.flip(-1), pixels), labels
+
+
+class Cutout:
+    """Cutout: grays out a square of each image, around a random pixel, so a part of it may lie outside.
+
+    size: side of the square in pixels, by default 1/4 of the height.
+    Source: DeVries and Taylor 2017, section 3.2.
+    """
+
+    def __init__(self, size: int | None = None):
+        self.size = size
+
+    def __call__(self, pixels: Pixels, labels: Labels) -> Augmented:
+        height, width = pixels.shape[2:]
+        size = torch.full(
+            (len(pixels),), height // 4 if self.size is None else self.size, device=pixels.device
+        )
+        inside = random_interval(size / height, height)[:, :, None]
+        inside = inside & random_interval(size / width, width)[:, None, :]
+        return pixels.masked_fill(inside[:, None], GRAY), labels
 
 
 class Mixup:
@@ -118,6 +140,7 @@ class Chain:
 AUGMENTATIONS: dict[str, Callable[[int], Callable]] = {  # by number of classes
     "crop": lambda classes: RandomCrop(),
     "flip": lambda classes: RandomFlip(),
+    "cutout": lambda classes: Cutout(),
     "randaugment": lambda classes: RandAugment(),
     "mixup": Mixup,
     "cutmix": CutMix,

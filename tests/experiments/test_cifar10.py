@@ -40,7 +40,7 @@ def test_the_lecture_s_model_is_fixed_step_by_step(small_runs, monkeypatch):
 
 
 def test_a_preset_is_run_as_it_stands(small_runs):
-    name, small = "cifar10-cpu", {"d_model": 16, "heads": 2, "batch": 20, "steps": 3}
+    name, small = "cifar10-cpu-strided", {"d_model": 16, "heads": 2, "batch": 20, "steps": 3}
     run = stored_runs.learn(*stored_runs.preset(name, **small), name=name)
     stored_runs.add("presets", run)
     stored = stored_runs.stored()["presets"][0]

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 
 from course_lib.layers.patches import (
     ConvolutionalPatches,
+    ConvolutionalStem,
     Patches,
     SinusoidalPositions2d,
     embed_unfolded,
@@ -98,6 +99,80 @@ def test_convolutions_look_beyond_the_edges_of_a_patch():
     assert moved.nonzero().flatten().tolist() == [1, 4]
 
 
+def stem_of(size, d_model, device="cpu"):
+    """A stem whose normalization has seen some images, and has weights other than 1 and 0."""
+    torch.manual_seed(1)
+    stem = ConvolutionalStem(size, 3, d_model)
+    for norm in stem:
+        if isinstance(norm, torch.nn.BatchNorm2d):
+            norm.running_mean.normal_().mul_(0.1)
+            norm.running_var.uniform_(0.5, 2)
+            torch.nn.init.normal_(norm.weight, 1, 0.3)
+            torch.nn.init.normal_(norm.bias, 0, 0.3)
+    return stem.to(device)
+
+
+@pytest.mark.parametrize(("size", "halvings"), [(2, 1), (4, 2), (8, 3)])
+def test_a_stem_halves_both_sides(device, size, halvings):
+    stem = stem_of(size, 12, device)
+    assert stem(random_images(2, 3, 2 * size, 5 * size, device=device)).shape == (2, 10, 12)
+    convolutions = [part for part in stem if isinstance(part, torch.nn.Conv2d)]
+    widths = [12 // 2**i for i in reversed(range(halvings))]
+    assert [part.out_channels for part in convolutions] == [*widths, 12]
+    norms = sum(2 * part.num_features for part in stem if isinstance(part, torch.nn.BatchNorm2d))
+    kernels = sum(9 * before * after for before, after in zip([3, *widths], [*widths, 12], strict=True))
+    assert sum(p.numel() for p in stem.parameters()) == kernels + norms
+
+
+def by_formulas(stem, images):
+    """A stem from its definitions: sums over shifted images, the largest of four pixels, (x − mean) / σ."""
+    x, training = images.double(), stem.training
+    parts = [part.double() for part in stem if list(part.parameters())]
+    for convolution, norm in zip(parts[::2], parts[1::2], strict=True):
+        height, width = x.shape[2:]
+        padded, kernel = F.pad(x, (1, 1, 1, 1)), convolution.weight
+        shifts = [(i, j) for i in range(3) for j in range(3)]
+        x = sum(
+            torch.einsum("bchw,oc->bohw", padded[:, :, i : i + height, j : j + width], kernel[:, :, i, j])
+            for i, j in shifts
+        )
+        if convolution is not parts[-2]:
+            x = torch.stack([x[:, :, i::2, j::2] for i in (0, 1) for j in (0, 1)]).amax(0)
+        mean = x.mean((0, 2, 3)) if training else norm.running_mean
+        variance = x.var((0, 2, 3), correction=0) if training else norm.running_var
+        x = (x - mean[:, None, None]) / (variance[:, None, None] + 1e-5).sqrt()
+        x = (x * norm.weight[:, None, None] + norm.bias[:, None, None]).clamp(min=0)
+    return torch.stack([x[:, :, i, j] for i in range(x.shape[2]) for j in range(x.shape[3])], dim=1)
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("size", [2, 4])
+def test_a_stem_equals_its_formulas(size, training):
+    stem, images = stem_of(size, 10).train(training), random_images(3, 3, 8, 12)
+    tokens = stem(images).detach()
+    assert tokens.std() > 0.1
+    assert torch.allclose(tokens.double(), by_formulas(stem, images), atol=1e-5)
+
+
+def test_the_images_of_a_batch_depend_on_one_another_only_in_training():
+    stem, images = stem_of(4, 8), random_images(3, 3, 8, 8)
+    together = stem(images)
+    assert not torch.allclose(together[:1], stem(images[:1]), atol=1e-2)
+    stem.eval()
+    assert torch.allclose(stem(images)[:1], stem(images[:1]), atol=1e-5)
+
+
+def test_a_stem_looks_beyond_the_edges_of_a_patch_but_not_everywhere():
+    """The change spreads by 1 pixel, then 1 of half the size, then 1 token: up to 2 tokens away."""
+    stem, images = stem_of(4, 16).eval(), random_images(1, 3, 28, 28)
+    changed = images.clone()
+    changed[:, :, 13, 13] += 5  # in the middle one of 7 × 7 patches
+    moved = (stem(images) - stem(changed)).abs().amax(-1).view(7, 7) > 1e-4
+    assert moved[2:5, 2:5].all()
+    moved[1:6, 1:6] = False
+    assert not moved.any()
+
+
 def test_sinusoidal_positions_say_row_and_column():
     table = sinusoidal_2d(5, 12)
     assert table.shape == (25, 12)
@@ -134,10 +209,11 @@ def test_resizing_to_the_same_size_changes_nothing():
 def test_refusals():
     with pytest.raises(ValueError, match="patch_size=5 .* height=8 and width=15"):
         unfold_patches(random_images(2, 3, 8, 15), 5)
-    for size in (1, 6):
-        with pytest.raises(ValueError, match=f"patch_size={size} is not 2, 4, 8"):
-            ConvolutionalPatches(size, 3, 12)
-    with pytest.raises(ValueError, match="patch_size/2=4 does not divide d_model=18"):
-        ConvolutionalPatches(8, 3, 18)
+    for tokenizer in (ConvolutionalPatches, ConvolutionalStem):
+        for size in (1, 6):
+            with pytest.raises(ValueError, match=f"patch_size={size} is not 2, 4, 8"):
+                tokenizer(size, 3, 12)
+        with pytest.raises(ValueError, match="patch_size/2=4 does not divide d_model=18"):
+            tokenizer(8, 3, 18)
     with pytest.raises(ValueError, match="4 does not divide d_model=6"):
         sinusoidal_2d(3, 6)

@@ -77,7 +77,9 @@ def test_parameter_count(form):
     own = int(pooling == "class token")
     block = 12 * d * d + 9 * d + 4 * d  # matrices, biases, two norms
     convolutions = (3 * 9 + 1) * d // 2 + (d // 2 * 9 + 1) * d
-    expected = convolutions if "convolutions" in form.values() else (3 * 4 * 4 + 1) * d
+    stem = 9 * (3 * d // 2 + d // 2 * d + d * d) + 2 * (d // 2 + d + d)  # kernels, three normalizations
+    tokenizers = {"patches": (3 * 4 * 4 + 1) * d, "convolutions": convolutions, "convolutional stem": stem}
+    expected = tokenizers[form.get("tokenizer", "patches")]
     expected += own * d + 2 * block + 2 * d
     expected += (patches + own) * d if positions == "learned" else 0
     expected += ((patches * d if pooling == "flatten" else d) + 1) * classes
@@ -224,6 +226,7 @@ def test_the_config_is_frozen():
         ({"heads": 7}, "heads=7 .*d_model=24"),
         ({"tokenizer": "words"}, "tokenizer='words' .*convolutions.*patches"),
         ({"tokenizer": "convolutions", "patch_size": 6}, "patch_size=6 is not 2, 4, 8, …"),
+        ({"tokenizer": "convolutional stem", "patch_size": 6}, "patch_size=6 is not 2, 4, 8, …"),
         ({"positions": "rotary"}, "positions='rotary' .*learned.*none.*sinusoidal 2d"),
         ({"pooling": "median"}, "pooling='median' .*class token.*flatten.*max.*mean"),
         ({"positions": "sinusoidal 2d", "d_model": 18}, "4 does not divide d_model=18"),

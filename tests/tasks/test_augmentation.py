@@ -5,8 +5,10 @@ import torch
 
 from course_lib.tasks.augmentation import (
     AUGMENTATIONS,
+    GRAY,
     Chain,
     CutMix,
+    Cutout,
     Mixup,
     RandAugment,
     RandomCrop,
@@ -66,6 +68,31 @@ def test_half_of_the_images_are_flipped(device):
     turned = [torch.equal(a, b.flip(-1)) for a, b in zip(flipped, pixels, strict=True)]
     kept = [torch.equal(a, b) for a, b in zip(flipped, pixels, strict=True)]
     assert 70 < sum(turned) < 130 and sum(turned) + sum(kept) == 200
+
+
+def test_cutout_grays_one_square_around_a_random_pixel(device):
+    pixels, labels = torch.full((200, 3, 12, 9), 7, dtype=torch.uint8, device=device), torch.arange(200)
+    cut, same = Cutout(4)(pixels, labels.to(device))
+    assert same.tolist() == labels.tolist() and set(cut.unique().tolist()) == {7, GRAY}
+    corners, whole = set(), 0
+    for image in cut:
+        gray = image == GRAY
+        assert torch.equal(gray[0], gray[1]) and torch.equal(gray[0], gray[2])
+        (top, left), (bottom, right) = gray[0].nonzero().amin(0), gray[0].nonzero().amax(0)
+        height, width = (bottom - top + 1).item(), (right - left + 1).item()
+        assert gray[0].sum() == height * width and height <= 4 and width <= 4
+        assert height == 4 or top == 0 or bottom == 11  # smaller only at an edge
+        assert width == 4 or left == 0 or right == 8
+        whole += height * width == 16
+        corners.add((top.item(), left.item()))
+    assert 50 < whole < 130  # 9 × 6 of 12 × 9 centers, the outer ones only by half a pixel
+    assert len(corners) > 30  # each image its own
+
+
+def test_cutout_is_a_quarter_of_the_height_wide():
+    pixels = torch.zeros(100, 1, 32, 32, dtype=torch.uint8)
+    cut, _ = Cutout()(pixels, torch.zeros(100, dtype=torch.long))
+    assert (cut > 0).flatten(1).sum(1).max() == 64
 
 
 def test_mixup_mixes_pixels_and_labels_alike(device):
@@ -158,7 +185,9 @@ def test_names():
     chain = augmentation("crop + flip+cutmix", 7)
     assert [type(step) for step in chain.steps] == [RandomCrop, RandomFlip, CutMix]
     assert chain.steps[2].classes == 7 and augmentation("", 7) is None
-    with pytest.raises(ValueError, match="'rotate' is none of crop, flip, randaugment, mixup, cutmix"):
+    with pytest.raises(
+        ValueError, match="'rotate' is none of crop, flip, cutout, randaugment, mixup, cutmix"
+    ):
         augmentation("crop+rotate", 7)
 
 

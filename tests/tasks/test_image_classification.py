@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.datasets import ImageSplit, load_images
-from course_lib.models.vit import ViT, ViTConfig
+from course_lib.models.vit import TOKENIZERS, ViT, ViTConfig
 from course_lib.tasks.image_classification import (
     ImageBatches,
     ImageClassificationLoss,
@@ -190,8 +190,10 @@ def test_a_classifier_learns_the_digits():
     assert [one["step"] for one in history.evaluations] == [60, 120]
 
 
-def test_a_saved_classifier_comes_back(tmp_path):
-    model, split = model_of(tokenizer="convolutions"), split_of()
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_a_saved_classifier_comes_back(tmp_path, tokenizer):
+    model, split = model_of(tokenizer=tokenizer), split_of()
+    model.train()(to_floats(split.pixels))  # running averages, if there are any, are stored, too
     save_classifier(tmp_path / "model", model, ["a", "b", "c", "d", "e"])
     again, classes = load_classifier(tmp_path / "model")
     assert classes == ["a", "b", "c", "d", "e"] and again.config == model.config and not again.training
