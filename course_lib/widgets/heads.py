@@ -69,8 +69,8 @@ def heads_picture(maps: AttentionMap) -> Callable[..., str]:
 
 
 def columns_of(heads: int) -> int:
-    """Panels per row: up to four heads share one row, more use two."""
-    return heads if heads <= 4 else -(-heads // 2)
+    """Panels per row: up to three heads share one row, more use two."""
+    return heads if heads <= 3 else -(-heads // 2)
 
 
 def selected_in_words(maps: Float[Tensor, "heads words words"], words: list[str], selected: Place) -> str:
