@@ -38,8 +38,7 @@ def heads_explorer() -> MapExplorer:
         controls,
         heads_picture,
         "a slider for the number of heads and a field to type a sentence, above the attention map of each "
-        "head, words by words: select a word to see where each head attends from it. It responds while the "
-        "notebook is running.",
+        "head, words by words: select a word to see where each head attends from it.",
         size=SIZE,
         shared=True,
     )

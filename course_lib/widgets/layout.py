@@ -22,6 +22,7 @@ STYLE = """<style>
 .course-explorer .course-controls .widget-toggle-buttons > .widget-label { flex: none; margin-right: 0.4em; }
 .course-explorer .noUi-target, .course-explorer .ui-slider { background: #767676; border-color: #767676; }
 .course-explorer .noUi-handle, .course-explorer .ui-slider-handle { border: 2px solid #767676; }
+.course-explorer .course-controls .widget-slider { overflow: visible; } /* of the handle, at both ends */
 .course-explorer .course-words table { display: block; max-width: 100%; overflow-x: auto; }
 .course-explorer .course-controls .jupyter-button { width: auto; height: auto; line-height: 1.3;
   padding: 0.2em 0.6em; white-space: normal; }

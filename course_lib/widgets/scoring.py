@@ -18,6 +18,7 @@ from course_lib.widgets.map_explorer import MapExplorer
 EDGE, STEP = 2.0, 0.25  # keys and queries from -EDGE to EDGE on both axes, this far apart
 FARTHEST = 3.0  # longest key on the ray
 DOTS = 8.0  # dot products from -DOTS to DOTS: of the farthest query and key
+AXIS = torch.linspace(-EDGE, EDGE, round(2 * EDGE / STEP) + 1).tolist()  # components of the keys
 HIDDEN = (1, 2, 4, 8, 16)
 SCALES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 SEED = 6  # seed whose random weights give a clear maximum
@@ -41,7 +42,7 @@ def scoring_explorer() -> MapExplorer:
 
     def move(place: Place) -> None:
         """Move the query to the selected place."""
-        for name, axis, index in (("q1", axis_of_keys(), place.column), ("q2", rows_of_keys(), place.row)):
+        for name, axis, index in (("q1", AXIS, place.column), ("q2", AXIS[::-1], place.row)):
             if place.map != RAY and index is not None:
                 controls[name].value = axis[index]
 
@@ -50,8 +51,7 @@ def scoring_explorer() -> MapExplorer:
         scoring_picture,
         "sliders for the two components of a query, and for the hidden width and weight scale of additive "
         "attention, and a checkbox for the division by √d, above the additive scores and the dot products of "
-        "all keys in a plane, and both along the direction of the query; a click in a plane moves the query. "
-        "It responds while the notebook is running.",
+        "all keys in a plane, and both along the direction of the query; a click in a plane moves the query.",
         size=(7.0, 3.3),
         widths=(3, 3, 1.5),
         on_select=move,
@@ -96,19 +96,9 @@ def dot_products(
     return keys @ q / (math.sqrt(len(q)) if scaled else 1.0)
 
 
-def axis_of_keys() -> list[float]:
-    """Components of the keys, from the left to the right."""
-    return torch.linspace(-EDGE, EDGE, round(2 * EDGE / STEP) + 1).tolist()
-
-
-def rows_of_keys() -> list[float]:
-    """The same from the top to the bottom."""
-    return axis_of_keys()[::-1]
-
-
 def plane() -> Float[Tensor, "keys two"]:
     """Square grid of keys around the origin, row by row from the top."""
-    return torch.cartesian_prod(torch.tensor(rows_of_keys()), torch.tensor(axis_of_keys())).flip(-1)
+    return torch.cartesian_prod(torch.tensor(AXIS[::-1]), torch.tensor(AXIS)).flip(-1)
 
 
 def ray(q: Float[Tensor, " two"], points: int = 7) -> Float[Tensor, "keys two"]:
@@ -140,11 +130,11 @@ def scoring_picture(maps: AttentionMap) -> Callable[..., str]:
 
 def plane_map(title: str, scores: Float[Tensor, " keys"], most: float, q: Float[Tensor, " two"]) -> Heatmap:
     """Scores of the keys of `plane()`, with the query framed. most: score at the end of the colors."""
-    rows, columns = rows_of_keys(), axis_of_keys()
+    names = [f"{component:g}".replace("-", "−") for component in AXIS]
     return Heatmap(
-        weights=scores.view(len(rows), len(columns)),
-        rows=[signed(row) for row in rows],
-        columns=[signed(column) for column in columns],
+        weights=scores.view(len(AXIS), len(AXIS)),
+        rows=names[::-1],
+        columns=names,
         title=f"{title}, ±{most:.2g}",
         row_name="key, second component",
         column_name="first component",
@@ -152,31 +142,28 @@ def plane_map(title: str, scores: Float[Tensor, " keys"], most: float, q: Float[
         low=-most,
         high=most,
         diverging=True,
-        marked=Place(row=rows.index(q[1].item()), column=columns.index(q[0].item())),
+        marked=Place(row=AXIS[::-1].index(q[1].item()), column=AXIS.index(q[0].item())),
     )
 
 
 def ray_map(line: Float[Tensor, "keys two"], *scores: Float[Tensor, " keys"]) -> Heatmap:
     """Both scores of each key on the ray, with their numbers."""
-    look = {"row_name": "length of the key", "column_name": "", "value_name": "score", "marked": Place(RAY)}
     return Heatmap(
         weights=torch.stack(scores, dim=-1),
         rows=[f"{length:.1f}" for length in line.norm(dim=-1).tolist()],
         columns=("additive", "dot"),
         title="toward the query",
+        row_name="length of the key",
+        column_name="",
+        value_name="score",
         low=-DOTS,
         high=DOTS,
         diverging=True,
         numbers=True,
         digits=1,
         proportion=0.6,
-        **look,
+        marked=Place(),
     )
-
-
-def signed(value: float) -> str:
-    """A component as text."""
-    return f"{value:g}".replace("-", "−")
 
 
 def point(vector: Float[Tensor, " two"]) -> str:

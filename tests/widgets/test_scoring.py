@@ -75,7 +75,7 @@ def test_with_one_hidden_unit_the_keys_keep_their_order() -> None:
 
 def test_the_planes_lie_the_right_way_round(explorer) -> None:
     """The key in the upper right corner ends the first row, and in the lower right corner, the last one."""
-    side = len(scoring.axis_of_keys())
+    side = len(scoring.AXIS)
     assert KEYS[side - 1].tolist() == [2, 2] and KEYS[-1].tolist() == [2, -2] and KEYS[0].tolist() == [-2, 2]
     explorer.controls["q1"].value, explorer.controls["q2"].value = 1.5, 0.0
     heatmap = explorer.maps.heatmaps[1]
