@@ -29,8 +29,7 @@ def anatomy_explorer() -> Explorer:
         {"trained": trained, "asked": asked, **boxes},
         anatomy_picture,
         "checkboxes that fix deviations in the lecture's system, and menus for the training budget and the "
-        "evaluation, with bars that show BLEU on training and held-out sentences, and sample translations. "
-        "It responds while the notebook is running.",
+        "evaluation, with bars that show BLEU on training and held-out sentences, and sample translations.",
         size=(7.0, 2.6),
     )
 

@@ -71,8 +71,7 @@ def bleu_explorer(longest: int = 2) -> Explorer:
         controls,
         bleu_picture,
         "a menu of examples, a slider for the longest n-gram and fields for candidate and reference, above "
-        "the n-grams that are counted, clipped or unmatched, their precisions, the brevity penalty and BLEU. "
-        "It responds while the notebook is running.",
+        "the n-grams that are counted, clipped or unmatched, their precisions, the brevity penalty and BLEU.",
         size=(7.0, 2.5),
     )
 

@@ -56,8 +56,7 @@ def block_explorer() -> Explorer:
         controls,
         block_picture,
         "sliders for the step and the number of heads, and menus for the block (encoder, decoder) and the "
-        "norm (pre, post), above a diagram of the block and the tensor's values after the step. "
-        "It responds while the notebook is running.",
+        "norm (pre, post), above a diagram of the block and the tensor's values after the step.",
         size=(7.0, 4.8),
     )
 

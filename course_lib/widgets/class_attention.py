@@ -72,9 +72,9 @@ def class_attention_explorer(
     return MapExplorer(
         controls,
         lambda maps: attention_picture(maps, seen, classes),
-        "sliders for the image, the layer and the head (or the mean of all heads, or the rollout), above "
-        "the image with the class token's weights as a heatmap, the weights and the likeliest classes; a "
-        "click on a patch says its weight. It responds while the notebook is running.",
+        "sliders for the image, the layer and the head (or the mean of all heads, or the rollout), above the "
+        "image with the class token's weights as a heatmap, the weights and the likeliest classes; a click "
+        "on a patch says its weight.",
         size=(7.0, 2.8),
         widths=(3, 3, 1.4),
         cell=CELL,

@@ -94,8 +94,7 @@ def classification_explorer(
         controls,
         lambda figure: judged_picture(figure, seen, classes, config.max_tokens),
         "sliders for the attention layer and head, menus for the sentence and the pooling, and a field to "
-        "type a sentence, above the weight of each token and the class probabilities. It "
-        "responds while the notebook is running.",
+        "type a sentence, above the weight of each token and the class probabilities.",
         size=(7.0, 3.6),
     )
 

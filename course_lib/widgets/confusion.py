@@ -55,8 +55,8 @@ def confusion_explorer(
         controls,
         lambda maps: confusion_picture(maps, seen, classes),
         "sliders for the true and the predicted class, and a menu of changes to the images, above the "
-        "confusion matrix and the images in the chosen cell with their probabilities; a click chooses a "
-        "cell or an image. It responds while the notebook is running.",
+        "confusion matrix and the images in the chosen cell with their probabilities; a click chooses a cell "
+        "or an image.",
         size=(7.0, 3.6),
         widths=(1, 1),
         cell=CELL,

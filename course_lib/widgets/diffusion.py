@@ -30,8 +30,7 @@ def diffusion_explorer() -> Explorer:
         },
         diffusion_picture,
         "sliders for the number of noise steps and for the digit, above the digit, the noisy digit, the "
-        "network's estimate of the clean digit, and a digit sampled from pure noise, at the same "
-        "step. It responds while the notebook is running.",
+        "network's estimate of the clean digit, and a digit sampled from pure noise, at the same step.",
         size=(7.0, 2.1),
     )
 

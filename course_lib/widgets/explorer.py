@@ -21,6 +21,7 @@ from course_lib.widgets.snapshot import snapshot
 # Colab's kernel is far away: there, a slider sends its value when it is released, not at every step.
 LIVE = "google.colab" not in sys.modules
 SHARPNESS = 1.5  # picture pixels to a browser's pixel: more costs time at each redraw
+ALIVE = " It responds while the notebook is running."  # the end of every summary
 PROJECTED = 1.5  # how much larger a picture is for the projector
 
 
@@ -48,7 +49,7 @@ class Explorer:
         summary: str,
         size: tuple[float, float] = (7.0, 3.0),
     ):
-        self.controls, self.summary = dict(controls), summary
+        self.controls, self.summary = dict(controls), summary + ALIVE
         self.shown: dict[str, Any] | None = None
         self.projected = is_projected()
         scale = PROJECTED if self.projected else 1.0

@@ -55,7 +55,7 @@ BROWSER_DRAWN = frozenset({"model_explorer"})  # a component of the page, not an
 
 EXHIBITS = (
     Exhibit("00", "model_explorer", "Inside a whole Transformer",
-        "The car was running. Where does each Spanish word come from?",
+        "Where does each Spanish word come from?",
         "the steps; then Decoder block 2, its cross-attention, a head; then Next token and the temperature",
         "each step attends to the word it translates; a sure step stays sure, an unsure one spreads out"),
     Exhibit("00", "lookup_explorer", "A dictionary that answers every query",
@@ -72,7 +72,7 @@ EXHIBITS = (
         "only b must match, and it disappears from the result; n is a batch dimension"),
     Exhibit("02", "scoring_explorer", "Two ways to score",
         "Can a score grow without bound?",
-        "the scale of W_q and W_k; then the two numbers of the query",
+        "the scale of W_q and W_k; then click in a plane to move the query",
         "the additive score saturates; the dot product grows with the length of the key"),
     Exhibit("02", "mask_explorer", "Masks",
         "What should a query do if every key is masked?",

@@ -21,19 +21,20 @@ STYLE = """<style>
   padding: 0.15em 0.5em; white-space: nowrap; overflow: visible; margin: 1px; }
 .course-gallery .course-menu .jupyter-button.mod-active { font-weight: bold; text-decoration: underline; }
 .course-gallery .course-menu .widget-toggle-buttons { display: flex; width: auto; height: auto; }
-.course-gallery .course-menu .widget-label { flex: none; width: 5em; text-align: left;
-  margin-right: 0.4em; }
+.course-gallery .course-menu .widget-label { flex: none; width: 5em; height: auto; line-height: 1.3;
+  padding-top: 0.15em; text-align: left; margin-right: 0.4em; }
 .course-gallery .course-heading { height: auto; padding: 0 6px; }
 .course-gallery .course-heading .widget-html-content { display: flex; flex-wrap: wrap; align-items: baseline;
   gap: 0 1em; line-height: 1.4; }
 .course-gallery h2, .course-gallery p { margin: 0; }
 .course-gallery summary { cursor: pointer; width: fit-content; }
+.course-gallery details:not([open]) > p { display: none; } /* it would make the line longer */
 .course-gallery :focus-visible { outline: 3px solid #0b62c4; outline-offset: 2px; }
 .course-large { --course-letters: clamp(18px, 1.6vw, 36px); }
 .course-large .course-menu *, .course-large .course-heading * { font-size: var(--course-letters); }
 .course-large .course-heading h2 { font-size: calc(1.2 * var(--course-letters)); }
 @media (min-width: 62rem) {
-  .course-large { height: calc(100vh - 2rem); }
+  .course-large { height: calc(100vh - 2rem); --course-window: yes; }
   .course-large .course-room, .course-large .course-exhibit, .course-large .course-explorer,
   .course-large .course-frame { flex: 1 1 0; min-height: 0; }
   .course-large .course-explorer { display: flex; flex-flow: column; }

@@ -38,8 +38,7 @@ def heads_explorer() -> MapExplorer:
         controls,
         heads_picture,
         "a slider for the number of heads and a field to type a sentence, above the attention map of each "
-        "head, words by words: select a word to see where each head attends from it. It responds while the "
-        "notebook is running.",
+        "head, words by words: select a word to see where each head attends from it.",
         size=SIZE,
         shared=True,
     )
@@ -69,8 +68,8 @@ def heads_picture(maps: AttentionMap) -> Callable[..., str]:
 
 
 def columns_of(heads: int) -> int:
-    """Panels per row: up to four heads share one row, more use two."""
-    return heads if heads <= 4 else -(-heads // 2)
+    """Panels per row: up to three heads share one row, more use two."""
+    return heads if heads <= 3 else -(-heads // 2)
 
 
 def selected_in_words(maps: Float[Tensor, "heads words words"], words: list[str], selected: Place) -> str:

@@ -20,6 +20,9 @@ STYLE = """<style>
 .course-explorer .course-words { height: auto; min-width: 0; overflow: visible; }
 .course-explorer .course-controls .widget-toggle-buttons { display: flex; width: auto; height: auto; }
 .course-explorer .course-controls .widget-toggle-buttons > .widget-label { flex: none; margin-right: 0.4em; }
+.course-explorer .noUi-target, .course-explorer .ui-slider { background: #767676; border-color: #767676; }
+.course-explorer .noUi-handle, .course-explorer .ui-slider-handle { border: 2px solid #767676; }
+.course-explorer .course-controls .widget-slider { overflow: visible; } /* of the handle, at both ends */
 .course-explorer .course-words table { display: block; max-width: 100%; overflow-x: auto; }
 .course-explorer .course-controls .jupyter-button { width: auto; height: auto; line-height: 1.3;
   padding: 0.2em 0.6em; white-space: normal; }
@@ -38,11 +41,12 @@ STYLE = """<style>
   .course-explorer .course-controls > .widget-toggle-buttons { flex-wrap: wrap; height: auto; }
   .course-explorer .course-controls .slider-container { flex: 1 1 0; min-width: 0; }
   .course-explorer .course-controls > :not(.widget-checkbox) > .widget-label { flex: 1 0 100%; height: auto;
-    line-height: 1.25; text-align: left; }
+    line-height: 1.25; text-align: left; margin: 0; }
 }
 .course-projected { --course-letters: clamp(18px, 1.6vw, 36px); font-size: var(--course-letters);
   --jp-widgets-font-size: var(--course-letters); --jp-widgets-inline-width: 24em;
-  --jp-widgets-inline-height: 1.5em; --jp-widgets-inline-label-width: 7em; }
+  --jp-widgets-inline-height: 1.5em; --jp-widgets-inline-label-width: 7em;
+  --jp-widgets-inline-width-short: 9em; }
 .course-projected * { font-size: var(--course-letters); }
 .course-projected .course-words * { font-size: calc(0.88 * var(--course-letters)); }
 .course-projected .course-words rt { font-size: calc(0.6 * var(--course-letters)); }

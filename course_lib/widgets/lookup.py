@@ -34,9 +34,8 @@ def lookup_explorer() -> Explorer:
             "hard": ipywidgets.Checkbox(value=False, description="best match only", indent=False),
         },
         lookup_picture,
-        "sliders for the direction and sharpness of a query, and a checkbox for hard lookup, above "
-        "five keys on a circle with their weights, and the value returned for every direction of the "
-        "query. It responds while the notebook is running.",
+        "sliders for the direction and sharpness of a query, and a checkbox for hard lookup, above five keys "
+        "on a circle with their weights, and the value returned for every direction of the query.",
     )  # fmt: skip
 
 

@@ -43,8 +43,7 @@ def mask_explorer() -> MapExplorer:
         controls,
         lambda maps: mask_picture(maps, flipped),
         "sliders for the kind of mask and for the valid length, and a menu of three ways to mask a key, "
-        "above three tables: scores, masked scores, weights; a click on a cell masks it. It responds while "
-        "the notebook is running.",
+        "above three tables: scores, masked scores, weights; a click on a cell masks it.",
         size=(7.0, 2.9),
         widths=(5, 5, 5, 1),
         shared=True,

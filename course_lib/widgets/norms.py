@@ -40,8 +40,7 @@ def norm_explorer() -> Explorer:
         },
         norm_picture,
         "sliders for the number of blocks, the learning rate and the warm-up steps, and buttons for "
-        "post-norm or pre-norm, with the gradient of each block before training and the loss of stored "
-        "runs. It responds while the notebook is running.",
+        "post-norm or pre-norm, with the gradient of each block before training and the loss of stored runs.",
         size=(7.0, 3.4),
     )
 

@@ -62,9 +62,8 @@ def patch_explorer(
     return Explorer(
         controls,
         lambda figure: patch_picture(figure, pictures),
-        "sliders for the patch size and the token, menus of images, strides and ways to cut, "
-        "above the image with its grid, the chosen token with its values, and the sequence of "
-        "all tokens. It responds while the notebook is running.",
+        "sliders for the patch size and the token, menus of images, strides and ways to cut, above the image "
+        "with its grid, the chosen token with its values, and the sequence of all tokens.",
         size=(7.0, 4.4),
     )
 

@@ -32,9 +32,9 @@ def pixel_attention_explorer() -> MapExplorer:
     return MapExplorer(
         controls,
         pixels_picture,
-        "sliders for the row and column of a pixel, the image and the head, above a symmetric "
-        "image, the image with noise, the image denoised by the network, and the attention weights of "
-        "the pixel; a click chooses another one. It responds while the notebook is running.",
+        "sliders for the row and column of a pixel, the image and the head, above a symmetric image, the "
+        "image with noise, the image denoised by the network, and the attention weights of the pixel; a "
+        "click chooses another one.",
         size=(7.0, 3.6),
         widths=(1, 1),
         shared=True,

@@ -34,9 +34,9 @@ def positions_explorer() -> Explorer:
             "position": slider(ipywidgets.IntSlider, "position", value=20, min=0, max=TOKENS - 1),
         },
         positions_picture,
-        "sliders for the base, d_model and a position, with a heatmap of the sinusoidal position "
-        "encodings, the dot product of the chosen position with every other, and the score of a rotary "
-        "query at this position with a key at every position. It responds while the notebook is running.",
+        "sliders for the base, d_model and a position, with a heatmap of the sinusoidal position encodings, "
+        "the dot product of the chosen position with every other, and the score of a rotary query at this "
+        "position with a key at every position.",
         size=(7.0, 3.4),
     )
 

@@ -65,8 +65,7 @@ def sampler_explorer(
         controls,
         lambda figure: sampler_picture(figure, written, tokens),
         "sliders for the temperature, top-k, top-p, min-p, the seed and the step, a menu of prompts and a "
-        "field to type one, with the probabilities of the next token and the generated text. "
-        "It responds while the notebook is running.",
+        "field to type one, with the probabilities of the next token and the generated text.",
         size=(7.0, 3.6),
     )
 

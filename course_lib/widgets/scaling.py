@@ -29,7 +29,7 @@ def scaling_explorer() -> Explorer:
         controls,
         lambda figure: scaling_picture(figure, runs, law),
         "sliders for the number of parameters and of training tokens, above the held-out losses of measured "
-        "runs and the loss that the fitted law gives. It responds while the notebook is running.",
+        "runs and the loss that the fitted law gives.",
     )
 
 

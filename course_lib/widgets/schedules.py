@@ -36,7 +36,7 @@ def schedule_explorer() -> Explorer:
         controls,
         schedule_picture,
         "sliders for the peak, the warm-up, the number of steps and d_model, buttons for the schedule, and "
-        "the learning rate at each step. It responds while the notebook is running.",
+        "the learning rate at each step.",
     )
 
 

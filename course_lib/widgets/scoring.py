@@ -7,44 +7,54 @@ from functools import cache
 import ipywidgets
 import torch
 from jaxtyping import Float
-from matplotlib.axes import Axes
-from matplotlib.colors import BoundaryNorm
-from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_lib.layers.attention import AdditiveAttention
-from course_lib.viz.style import PALETTE
-from course_lib.widgets.explorer import Explorer, slider
+from course_lib.widgets.attention_map import AttentionMap
+from course_lib.widgets.explorer import slider
+from course_lib.widgets.heatmap import Heatmap, Place
+from course_lib.widgets.map_explorer import MapExplorer
 
-EDGE = 2.0  # keys from -EDGE to EDGE on both axes
+EDGE, STEP = 2.0, 0.25  # keys and queries from -EDGE to EDGE on both axes, this far apart
 FARTHEST = 3.0  # longest key on the ray
-DOTS = 6.0  # dot products from -DOTS to DOTS: from the largest query to the corners of the plane
-BANDS = 12  # colors on each side of 0, so that their edges are contour lines
+DOTS = 8.0  # dot products from -DOTS to DOTS: of the farthest query and key
+AXIS = torch.linspace(-EDGE, EDGE, round(2 * EDGE / STEP) + 1).tolist()  # components of the keys
 HIDDEN = (1, 2, 4, 8, 16)
 SCALES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 SEED = 6  # seed whose random weights give a clear maximum
+RAY = 2  # index of the last map
 
 
-def scoring_explorer() -> Explorer:
+def scoring_explorer() -> MapExplorer:
     """Additive and (scaled) dot-product scores of a 2-D query for all keys in a plane.
 
+    A click in a plane moves the query there.
     Source: Bahdanau et al. 2015 (additive attention).
     """
-    place = {"min": -1.5, "max": 1.5, "step": 0.25}
-    return Explorer(
-        {
-            "q1": slider(ipywidgets.FloatSlider, "query, first component", value=1.0, **place),
-            "q2": slider(ipywidgets.FloatSlider, "second component", value=0.5, **place),
-            "hidden": slider(ipywidgets.SelectionSlider, "d_hidden", options=HIDDEN, value=8),
-            "scale": slider(ipywidgets.SelectionSlider, "scale of W_q, W_k", options=SCALES, value=1.0),
-            "scaled": ipywidgets.Checkbox(value=True, description="divide dot products by √d", indent=False),
-        },
+    place = {"min": -EDGE, "max": EDGE, "step": STEP}
+    controls = {
+        "q1": slider(ipywidgets.FloatSlider, "query, first component", value=1.0, **place),
+        "q2": slider(ipywidgets.FloatSlider, "second component", value=0.5, **place),
+        "hidden": slider(ipywidgets.SelectionSlider, "d_hidden", options=HIDDEN, value=8),
+        "scale": slider(ipywidgets.SelectionSlider, "scale of W_q, W_k", options=SCALES, value=1.0),
+        "scaled": ipywidgets.Checkbox(value=True, description="divide dot products by √d", indent=False),
+    }
+
+    def move(place: Place) -> None:
+        """Move the query to the selected place."""
+        for name, axis, index in (("q1", AXIS, place.column), ("q2", AXIS[::-1], place.row)):
+            if place.map != RAY and index is not None:
+                controls[name].value = axis[index]
+
+    return MapExplorer(
+        controls,
         scoring_picture,
         "sliders for the two components of a query, and for the hidden width and weight scale of additive "
-        "attention, and a checkbox for the division by √d, above the additive scores and the "
-        "dot products of all keys in a plane, and both along the direction of the query. "
-        "It responds while the notebook is running.",
+        "attention, and a checkbox for the division by √d, above the additive scores and the dot products of "
+        "all keys in a plane, and both along the direction of the query; a click in a plane moves the query.",
         size=(7.0, 3.3),
+        widths=(3, 3, 1.5),
+        on_select=move,
     )
 
 
@@ -86,35 +96,28 @@ def dot_products(
     return keys @ q / (math.sqrt(len(q)) if scaled else 1.0)
 
 
-def plane(points: int = 61) -> Float[Tensor, "keys two"]:
-    """Square grid of keys around the origin, row by row from the bottom."""
-    line = torch.linspace(-EDGE, EDGE, points)
-    return torch.cartesian_prod(line, line).flip(-1)
+def plane() -> Float[Tensor, "keys two"]:
+    """Square grid of keys around the origin, row by row from the top."""
+    return torch.cartesian_prod(torch.tensor(AXIS[::-1]), torch.tensor(AXIS)).flip(-1)
 
 
-def ray(q: Float[Tensor, " two"], points: int = 31) -> Float[Tensor, "keys two"]:
+def ray(q: Float[Tensor, " two"], points: int = 7) -> Float[Tensor, "keys two"]:
     """Keys of length 0 to FARTHEST in the direction of the query, or along the first axis if it is 0."""
     direction = q / q.norm() if q.any() else torch.tensor([1.0, 0.0])
     return torch.linspace(0, FARTHEST, points)[:, None] * direction
 
 
-def scoring_picture(figure: Figure) -> Callable[..., str]:
+def scoring_picture(maps: AttentionMap) -> Callable[..., str]:
     """Planes of additive scores and of dot products, and both scores along the direction of the query."""
-    left, middle, right = (figure.add_axes((x, 0.4, 0.255, 0.51)) for x in (0.085, 0.39, 0.735))
     keys = plane()
-    additive_plane = Plane(left, "additive", ("−Σ|w_v|", "0", "Σ|w_v|"))
-    dot_plane = Plane(middle, "dot product", (f"−{DOTS:g}", "0", f"{DOTS:g}"))
-    left.set_ylabel("key, second component")
-    set_curves = curves(right)
 
-    def update(q1: float, q2: float, hidden: int, scale: float, scaled: bool) -> str:
+    def update(q1: float, q2: float, hidden: int, scale: float, scaled: bool, selected: Place) -> str:
         q = torch.tensor([q1, q2])
         line, most = ray(q), bound(hidden)
         scores, dots = additive(q, keys, hidden, scale), dot_products(q, keys, scaled)
         along = additive(q, line, hidden, scale), dot_products(q, line, scaled)
-        additive_plane.draw(q, scores, most)
-        dot_plane.draw(q, dots, DOTS)
-        set_curves(line.norm(dim=-1), *along, most)
+        planes = plane_map("additive", scores, most, q), plane_map("dot product", dots, DOTS, q)
+        maps.show_maps([*planes, ray_map(line, *along)])
         root = "divided by √2" if scaled else "not divided by √2"
         return (
             f"Query {point(q)}. Additive, d_hidden {hidden}, W_q and W_k times {scale:g}: "
@@ -125,52 +128,42 @@ def scoring_picture(figure: Figure) -> Callable[..., str]:
     return update
 
 
-class Plane:
-    """Scores of all keys as colors, with the query as a pin and the best key as a diamond."""
-
-    def __init__(self, axes: Axes, title: str, ends: tuple[str, str, str]):
-        bands = torch.linspace(-1, 1, 2 * BANDS + 1).tolist()
-        self.image = axes.imshow(
-            [[0.0]], extent=(-EDGE, EDGE) * 2, origin="lower", cmap="RdBu_r", animated=True,
-            norm=BoundaryNorm(bands, 256), interpolation="bilinear", interpolation_stage="data",
-        )  # fmt: skip
-        axes.set(title=title, xlabel="key, first component", anchor="S", xticks=(-2, 0, 2), yticks=(-2, 0, 2))
-        axes.grid(visible=False)
-        bar = axes.inset_axes((0, -0.52, 1, 0.07))
-        axes.figure.colorbar(self.image, cax=bar, orientation="horizontal", spacing="proportional")
-        bar.set_xticks((-1, 0, 1), ends)
-        bar.minorticks_off()
-        look = {"color": "black", "animated": True}
-        (self.pin,) = axes.plot([], [], marker="o", markevery=(1, 2), **look)
-        (self.best,) = axes.plot([], [], marker="D", markerfacecolor="white", clip_on=False, **look)
-
-    def draw(self, q: Float[Tensor, " two"], scores: Float[Tensor, " keys"], most: float) -> None:
-        """Show the scores of the keys of `plane()`. most: score at the end of the color scale."""
-        points = math.isqrt(len(scores))
-        self.image.set_data((scores / most).reshape(points, points).numpy())
-        self.pin.set_data([0, q[0].item()], [0, q[1].item()])
-        best = plane()[scores.argmax()] if scores.any() else torch.full((2,), math.nan)
-        self.best.set_data(*best[:, None].tolist())
+def plane_map(title: str, scores: Float[Tensor, " keys"], most: float, q: Float[Tensor, " two"]) -> Heatmap:
+    """Scores of the keys of `plane()`, with the query framed. most: score at the end of the colors."""
+    names = [f"{component:g}".replace("-", "−") for component in AXIS]
+    return Heatmap(
+        weights=scores.view(len(AXIS), len(AXIS)),
+        rows=names[::-1],
+        columns=names,
+        title=f"{title}, ±{most:.2g}",
+        row_name="key, second component",
+        column_name="first component",
+        value_name="score",
+        low=-most,
+        high=most,
+        diverging=True,
+        marked=Place(row=AXIS[::-1].index(q[1].item()), column=AXIS.index(q[0].item())),
+    )
 
 
-def curves(axes: Axes) -> Callable[..., None]:
-    """Draw both scores by key length, with the bounds of the additive score. Returns an update function."""
-    axes.set(xlim=(0, FARTHEST), ylim=(-4, 7), yticks=(-3, 0, 3, 6), xticks=range(4))
-    axes.set(title="toward the query", xlabel="length of the key", ylabel="score")
-    look = {"animated": True}
-    (dot_line,) = axes.plot([], [], color=PALETTE[1], linestyle="--", label="dot product", **look)
-    (additive_line,) = axes.plot([], [], color=PALETTE[0], label="additive", **look)
-    thin = {"color": "0.35", "linestyle": ":"} | look
-    (above,), (below,) = axes.plot([], [], label="±Σ|w_v|", **thin), axes.plot([], [], **thin)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.45, -0.28), labelspacing=0.15)
-
-    def move(lengths: Tensor, additive: Tensor, dots: Tensor, most: float) -> None:
-        additive_line.set_data(lengths.numpy(), additive.numpy())
-        dot_line.set_data(lengths.numpy(), dots.numpy())
-        above.set_data([0, FARTHEST], [most, most])
-        below.set_data([0, FARTHEST], [-most, -most])
-
-    return move
+def ray_map(line: Float[Tensor, "keys two"], *scores: Float[Tensor, " keys"]) -> Heatmap:
+    """Both scores of each key on the ray, with their numbers."""
+    return Heatmap(
+        weights=torch.stack(scores, dim=-1),
+        rows=[f"{length:.1f}" for length in line.norm(dim=-1).tolist()],
+        columns=("additive", "dot"),
+        title="toward the query",
+        row_name="length of the key",
+        column_name="",
+        value_name="score",
+        low=-DOTS,
+        high=DOTS,
+        diverging=True,
+        numbers=True,
+        digits=1,
+        proportion=0.6,
+        marked=Place(),
+    )
 
 
 def point(vector: Float[Tensor, " two"]) -> str:

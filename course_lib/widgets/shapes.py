@@ -52,9 +52,9 @@ def bmm_explorer() -> MapExplorer:
     return MapExplorer(
         controls,
         bmm_picture,
-        "sliders for the four sizes of a batched matrix product and for an entry of its result, "
-        "and a menu of products, above the stacks of matrices with the row and the column "
-        "that produce this entry; a click chooses another one. It responds while the notebook is running.",
+        "sliders for the four sizes of a batched matrix product and for an entry of its result, and a menu "
+        "of products, above the stacks of matrices with the row and the column that produce this entry; a "
+        "click chooses another one.",
         size=SIZE,
     )
 

@@ -31,9 +31,8 @@ def softmax_explorer() -> Explorer:
             "scaled": ipywidgets.Checkbox(value=True, description="divide by √d", indent=False),
         },
         softmax_picture,
-        "sliders for the temperature, d and the query, and a checkbox for the division "
-        "by √d, with the scores of eight keys and the weights that the softmax makes of them. It responds "
-        "while the notebook is running.",
+        "sliders for the temperature, d and the query, and a checkbox for the division by √d, with the "
+        "scores of eight keys and the weights that the softmax makes of them.",
         size=(7.0, 3.7),
     )  # fmt: skip
 

@@ -49,9 +49,8 @@ def text_attention_explorer(
     return MapExplorer(
         controls,
         lambda maps: attention_picture(maps, seen),
-        "sliders for the query token, the layer and the head, a menu of texts and a field to type "
-        "one, above the attention weights, tokens by tokens; a click on a token makes it the query. It "
-        "responds while the notebook is running.",
+        "sliders for the query token, the layer and the head, a menu of texts and a field to type one, above "
+        "the attention weights, tokens by tokens; a click on a token makes it the query.",
         size=(7.0, 4.4),
         widths=(3, 1),
     )

@@ -43,10 +43,9 @@ def translation_explorer(
     return MapExplorer(
         controls,
         lambda maps: translation_picture(maps, written, tokens),
-        "sliders for the beam width, the translation step, the layer and the head, a menu of "
-        "sentences, and a field to type one, above the cross-attention weights, the five "
-        "likeliest next tokens and the hypotheses; a click on a target token goes to its step. It responds "
-        "while the notebook is running.",
+        "sliders for the beam width, the translation step, the layer and the head, a menu of sentences, and "
+        "a field to type one, above the cross-attention weights, the five likeliest next tokens and the "
+        "hypotheses; a click on a target token goes to its step.",
         size=(7.0, 4.6),
         widths=(3.2, 1.1, 0.9),
         cell=38,

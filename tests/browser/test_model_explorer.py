@@ -171,7 +171,8 @@ def test_a_long_sentence_fits_a_laptop(browser, address) -> None:
                 press(page, key)
             page.wait_for_timeout(150)
             page.screenshot(path=ARTIFACTS / f"model_explorer-long-{name}.png", full_page=True)
-            assert page.evaluate("document.body.scrollWidth") <= 1280, name
+            wide, tall = page.evaluate("[document.body.scrollWidth, document.documentElement.scrollHeight]")
+            assert wide <= 1280 and tall <= 720, name
 
 
 def test_a_click_is_answered_within_the_aim(disk, report) -> None:

@@ -122,7 +122,7 @@ def test_there_is_a_map_for_each_head(widget, n: int) -> None:
     shown = widget.maps.heatmaps
     assert [one.title[:2] for one in shown] == [f"{i + 1}:" for i in range(n)]
     assert all(np.allclose(one.weights, part) for one, part in zip(shown, maps, strict=True))
-    assert widget.maps.shared and len(widget.maps.widths) == (n if n <= 4 else n // 2)
+    assert widget.maps.shared and len(widget.maps.widths) == (n if n <= 3 else n // 2)
 
 
 @pytest.mark.parametrize("n", heads.HEADS)

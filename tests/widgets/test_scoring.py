@@ -74,14 +74,36 @@ def test_with_one_hidden_unit_the_keys_keep_their_order() -> None:
 
 
 def test_the_planes_lie_the_right_way_round(explorer) -> None:
-    """The key at the right upper corner is the last one, and the picture begins below on the left."""
-    assert KEYS[0].tolist() == [-2, -2] and KEYS[-1].tolist() == [2, 2]
-    assert KEYS[60].tolist() == [2, -2]  # first along the first number
+    """The key in the upper right corner ends the first row, and in the lower right corner, the last one."""
+    side = len(scoring.AXIS)
+    assert KEYS[side - 1].tolist() == [2, 2] and KEYS[-1].tolist() == [2, -2] and KEYS[0].tolist() == [-2, 2]
     explorer.controls["q1"].value, explorer.controls["q2"].value = 1.5, 0.0
-    image = explorer.figure.axes[1].images[0]
-    assert image.origin == "lower"
-    values = image.get_array()
+    heatmap = explorer.maps.heatmaps[1]
+    assert (heatmap.rows[0], heatmap.columns[0]) == ("2", "−2")
+    values = heatmap.weights
     assert values[0, 0] == values[-1, 0] < 0 < values[0, -1] == values[-1, -1]
+    assert values[0, -1] == pytest.approx(2 * 1.5 / math.sqrt(2))
+
+
+def test_a_click_in_a_plane_moves_the_query_and_frames_it(explorer) -> None:
+    for index in (0, 1):
+        explorer.maps.select(map=index, row=2, column=3 + index)
+        assert explorer.controls["q1"].value == -1.25 + 0.25 * index
+        assert explorer.controls["q2"].value == 1.5
+        place = explorer.maps.framed(1 - index)
+        assert (place.row, place.column) == (2, 3 + index)
+    before = text_of(explorer)
+    explorer.maps.select(map=scoring.RAY, row=1, column=1)  # the numbers on the right move nothing
+    assert text_of(explorer) == before
+
+
+def test_the_numbers_on_the_right_are_the_scores_along_the_query(explorer) -> None:
+    heatmap = explorer.maps.heatmaps[scoring.RAY]
+    q = QUERIES[0]
+    keys = torch.linspace(0, 3, 7)[:, None] * q / q.norm()
+    both = scoring.additive(q, keys, 8, 1.0), scoring.dot_products(q, keys, True)
+    assert heatmap.weights == pytest.approx(torch.stack(both, dim=-1).numpy())
+    assert heatmap.rows == ["0.0", "0.5", "1.0", "1.5", "2.0", "2.5", "3.0"]
 
 
 def test_the_text_gives_the_ends_the_best_key_and_the_bound(explorer) -> None:
@@ -102,7 +124,6 @@ def test_the_text_for_the_query_0(explorer) -> None:
     assert "Dot product, divided by √2: 0 everywhere." in text_of(explorer)
     assert "depend on the key alone" in text_of(explorer)
     assert scoring.additive(QUERIES[2], KEYS, 8, 1.0).std() > 0.05
-    assert all(math.isnan(x) for x in explorer.figure.axes[1].lines[-1].get_xdata())
 
 
 def test_the_text_for_one_hidden_unit(explorer) -> None:

@@ -43,7 +43,8 @@ const DEFAULTS = {
  * onSelect({row, column}): after a click or an arrow key; a row label gives {row, column: null}.
  * onHover({row, column, weight}), or onHover(null) when the pointer leaves.
  * onPress({row, column}): a cell was clicked, or Enter or the space bar pressed on it.
- * Returns {update(data), select({row, column}), labelWidth(), destroy()}; data: see DEFAULTS, all of it optional.
+ * Returns {update(data), select({row, column}), layOut(), labelWidth(), labelHeight(), destroy()}.
+ * data: see DEFAULTS, all of it optional.
  */
 export function attentionMap(element, {onSelect, onHover, onPress} = {}) {
   addStyle(element);
@@ -90,8 +91,11 @@ export function attentionMap(element, {onSelect, onHover, onPress} = {}) {
       redraw();
     },
     select,
+    layOut: () => layOut(element, parts, data, selected),
     /** Pixels that the row labels take, beside the cells. */
     labelWidth: () => besideCells(parts, data),
+    /** Pixels of the map, above and below the cells. */
+    labelHeight: () => parts.root.offsetHeight - parts.cells.offsetHeight,
     destroy() {
       resized.disconnect();
       stopTheme();

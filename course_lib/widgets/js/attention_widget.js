@@ -6,7 +6,9 @@ const GAP = 14; // pixels between two maps
 const NARROWEST = 120; // pixels of a map, before the next one moves to a new line
 const PHONE = 480; // pixels of all maps: on a narrower page, cells keep the width of a fingertip, if they can
 const FINGERTIP = 24; // pixels
-const PROJECTED = 0.55; // of the window's height: all rows together, on a projector
+const PROJECTED = 0.55; // of the window's height: all rows together, in a notebook on a projector
+const SMALLEST = 100; // pixels of the window's height, however long the text is
+const LETTERS = 20; // pixels of the letters for which the kernel chose the width of a cell for a projector
 
 export function render({model, el}) {
   hideFallback();
@@ -28,13 +30,22 @@ export function render({model, el}) {
   };
   model.on("change:maps", update);
   model.on("change:selected", mark);
-  let width = 0;
+  let size = "";
+  const watched = new Set();
+  const watch = () => {
+    for (const part of [grid, ...framing(grid)]) { // the frame is there only when the widget has its place on the page
+      if (!watched.has(part)) resized.observe(part);
+      watched.add(part);
+    }
+  };
   const resized = new ResizeObserver(() => {
-    if (grid.clientWidth === width) return;
-    width = grid.clientWidth;
+    watch();
+    const now = `${grid.clientWidth}, ${roomBelow(grid)}`;
+    if (now === size) return;
+    size = now;
     update();
   });
-  resized.observe(grid);
+  watch();
   model.set("alive", true); // from now on, the kernel need not draw a picture as well
   model.save_changes();
 
@@ -78,27 +89,70 @@ function arrange(grid, maps, shown, model) {
   const room = grid.clientWidth || 600;
   const shared = model.get("shared");
   const widths = model.get("widths").slice(0, shown.length);
-  const columns = room < PHONE ? Math.max(...shown.map((data) => data.columns.length)) : 0;
-  const narrowest = Math.max(NARROWEST, FINGERTIP * columns);
-  const across = Math.max(1, Math.min(widths.length, Math.floor(room / narrowest)));
-  const lines = Math.ceil(shown.length / widths.length); // where there is room for all in a line
-  const most = grid.closest(".course-projected") ? PROJECTED * window.innerHeight : Infinity;
-  const height = Math.min(model.get("height"), most);
-  shown.forEach((data, i) => {
-    maps[i].map.update({
-      ...data,
-      rowLabels: !shared || i % across === 0,
-      columnLabels: !shared || i + across >= shown.length,
-      maxHeight: height / lines,
-      maxCell: model.get("cell"),
-      selected: framed(model, shown, i),
+  const across = inLine(widths, shown, room);
+  const below = roomBelow(grid);
+  const lines = Math.ceil(shown.length / (below === null ? widths.length : across)); // a page may become longer
+  const projected = grid.closest(".course-projected");
+  const larger = projected ? parseFloat(getComputedStyle(grid).fontSize) / LETTERS : 1;
+  const most = projected ? PROJECTED * window.innerHeight : Infinity;
+  const sized = (height) => {
+    shown.forEach((data, i) => {
+      maps[i].map.update({
+        ...data,
+        rowLabels: !shared || i % across === 0,
+        columnLabels: !shared || i + across >= shown.length,
+        maxHeight: height / lines,
+        maxCell: model.get("cell") * larger,
+        selected: framed(model, shown, i),
+      });
     });
-  });
-  const labels = shared && maps.length ? maps[0].map.labelWidth() : 0;
-  const total = widths.slice(0, across).reduce((sum, part) => sum + part, 0);
-  const parts = widths.slice(0, across).map((part, i) =>
-    `minmax(0, calc((100% - ${labels + GAP * (across - 1)}px) * ${part / total} + ${i ? 0 : labels}px))`);
-  grid.style.gridTemplateColumns = parts.join(" ");
+    const labels = shared && maps.length ? maps[0].map.labelWidth() : 0;
+    const total = sum(widths.slice(0, across));
+    const parts = widths.slice(0, across).map((part, i) =>
+      `minmax(0, calc((100% - ${labels + GAP * (across - 1)}px) * ${part / total} + ${i ? 0 : labels}px))`);
+    grid.style.gridTemplateColumns = parts.join(" ");
+    maps.forEach(({map}) => map.layOut());
+  };
+  sized(below ?? Math.min(model.get("height"), most));
+  if (below !== null && grid.offsetHeight > below) sized(below - labelHeight(maps, across));
+}
+
+/** Pixels of all lines that are no cells: titles, labels, and gaps. */
+function labelHeight(maps, across) {
+  const heights = maps.map(({map}) => map.labelHeight());
+  const starts = heights.map((_, i) => i).filter((i) => i % across === 0);
+  return sum(starts.map((i) => Math.max(...heights.slice(i, i + across)))) + GAP * (starts.length - 1);
+}
+
+/** How many maps fit in a line: on a phone, as many as leave the narrowest of them its room. */
+function inLine(widths, shown, room) {
+  if (room >= PHONE) return Math.max(1, Math.min(widths.length, Math.floor(room / NARROWEST)));
+  const columns = Math.max(0, ...shown.map((data) => data.columns.length));
+  const narrowest = Math.max(NARROWEST, FINGERTIP * columns);
+  let across = Math.max(1, widths.length);
+  const fits = (part) => part / sum(widths.slice(0, across)) * room >= narrowest;
+  while (across > 1 && !widths.slice(0, across).every(fits)) across -= 1;
+  return across;
+}
+
+function sum(numbers) {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+/** The frame of the widget, its text, and its picture: where they are limits the maps on a page as high as the window. */
+function framing(grid) {
+  const frame = grid.closest(".course-frame");
+  return frame ? [frame, frame.querySelector(":scope > .course-words"), grid.closest(".course-picture")] : [];
+}
+
+/** Pixels of the window for all maps, above the text below them; null where the page may grow. */
+function roomBelow(grid) {
+  const [frame, words, picture] = framing(grid);
+  if (!frame || !getComputedStyle(grid).getPropertyValue("--course-window")) return null;
+  const [whole, text, own] = [frame, words, picture].map((part) => part.getBoundingClientRect());
+  if (text.right <= own.left) return Math.floor(whole.bottom - own.top); // the text is beside the maps
+  const margins = 2 * parseFloat(getComputedStyle(frame).rowGap) + 2 * parseFloat(getComputedStyle(words).marginTop);
+  return Math.max(SMALLEST, Math.floor(whole.bottom - own.top - text.height - margins));
 }
 
 /** What is framed in a map: its own mark, completed by the user, or what is selected in maps with the same labels. */

@@ -126,8 +126,8 @@ export function embeddingsPanel(app) {
     h("p", {}, `Each token has an id, and the id selects one of the ${thousands(vocab)} rows of the embedding matrix: ` +
       `a vector of ${model} numbers. ${place}`),
     h("div", {class: "mx-scroll"}, h("table", {class: "mx-table"},
-      h("thead", {}, h("tr", {}, ["token", "id", `embedding (${model} numbers)`, "its first numbers"].map((name) =>
-        h("th", {scope: "col"}, name)))),
+      h("thead", {}, h("tr", {}, ["token", "id", `embedding (${model} numbers)`].map((name) =>
+        h("th", {scope: "col"}, name)), h("th", {scope: "col", class: "mx-first"}, "its first numbers"))),
       h("tbody", {}, tokens.map((token, i) => h("tr", {}, h("th", {scope: "row"}, token), h("td", {}, String(ids[i])),
         h("td", {class: "mx-wide"}, vectors([rows[i]], `Embedding of ${token}`, most)),
         h("td", {class: "mx-first"}, `${Array.from(rows[i].subarray(0, 4), (v) => number(v)).join(", ")}, …`)))))),

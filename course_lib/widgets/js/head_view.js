@@ -48,7 +48,7 @@ function mapOf(app, attention, head, queries, keys, query, key) {
   const rows = shownWeights(attention, head, queries.length);
   app.afterRender(() => map.update({
     rows: queries, columns: keys, weights: Float32Array.from(rows.flatMap((values) => Array.from(values))),
-    rowName: "query", columnName: "key", title: "Attention weights", low: 0, high: 1, maxCell: 44, maxHeight: 320,
+    rowName: "query", columnName: "key", title: "Attention weights", low: 0, high: 1, maxCell: 44, maxHeight: 290,
     selected: {row: query, column: key},
   }));
   app.beforeRender(() => map.destroy());

@@ -16,6 +16,9 @@ import {nextTokenProbabilities, readTrace, tokensRead} from "./trace.js";
 
 const MODES = {translator: "Translator", gpt: "Language model (GPT)"};
 const PLAYED = 900; // milliseconds per step
+const DESIGNED = [1280, 680]; // pixels: the window that the explorer fills at its own size
+const MARGIN = 10; // pixels below it
+const SMALLER = 10; // steps of 5 percent at most, where it would not fit
 
 class App {
   constructor(element, host) {
@@ -26,6 +29,7 @@ class App {
     this.hooks = {after: [], before: []};
     this.timer = null;
     this.main = h("div", {class: "mx-main"});
+    this.steps = h("span", {class: "mx-steps"});
     this.message = h("p", {class: "mx-message", role: "status"});
     this.toolbar = h("form", {class: "mx-toolbar", onsubmit: (event) => this.submit(event)});
     element.classList.add("mx");
@@ -165,7 +169,7 @@ class App {
       h("button", {class: "mx-button", "data-key": "submit"}, mode === "translator" ? "Translate" : "Continue")];
     this.toolbar.replaceChildren(...[h("span", {class: "mx-modes"}, modes), ...(typed || []),
       h("select", {"aria-label": "Example sentences", "data-key": "examples",
-        onchange: (event) => this.open({sentence: event.target.value})}, options)]);
+        onchange: (event) => this.open({sentence: event.target.value})}, options), this.steps]);
   }
 
   /** Run after this drawing is on the page. */
@@ -180,22 +184,36 @@ class App {
 
   render() {
     useTheme(this.element);
-    const focused = this.main.contains(document.activeElement) && document.activeElement.dataset.key;
+    const focused = this.element.contains(document.activeElement) && document.activeElement.dataset.key;
     const inMap = document.activeElement?.className === "attention-map-cells";
     this.hooks.before.splice(0).forEach((action) => action());
     this.onDistribution = null;
-    this.main.replaceChildren(this.writing(), overview(this), ...(this.opened ? [this.panel()] : [this.hint()]));
+    this.steps.replaceChildren(...this.moves());
+    this.main.replaceChildren(this.written(), overview(this), ...(this.opened ? [this.panel()] : [this.hint()]));
     this.hooks.after.splice(0).forEach((action) => action());
     const again = inMap ? this.main.querySelector(".attention-map-cells")
-      : focused && this.main.querySelector(`[data-key="${focused}"]`);
+      : focused && this.element.querySelector(`[data-key="${focused}"]`);
     if (!again) return;
     again.focus({preventScroll: true});
   }
 
-  /** The text so far, token by token, and the steps. */
-  writing() {
+  /** Buttons for the steps. */
+  moves() {
     const {trace, step} = this;
     const last = trace.chosen.length - 1;
+    const move = (name, sign, to) => h("button", {
+      type: "button", class: "mx-button", "aria-label": name, "data-key": name, disabled: to < 0 || to > last,
+      onclick: () => this.goTo(to),
+    }, sign);
+    return [move("Step back", "‹", step - 1), h("span", {}, `Step ${step + 1} of ${last + 1}`),
+      move("Next step", "›", step + 1),
+      h("button", {type: "button", class: "mx-button", "data-key": "play", onclick: () => this.play()},
+        this.timer === null ? "Play" : "Pause")];
+  }
+
+  /** The text so far, token by token. */
+  written() {
+    const {trace, step} = this;
     const prompt = trace.mode === "gpt" && trace.target.slice(0, trace.prompt).map((token) =>
       h("span", {class: "mx-given"}, tokenText(token, trace.mode)));
     const tokens = trace.chosen.map((token, i) => h("button", {
@@ -203,22 +221,13 @@ class App {
       class: i < step ? "mx-written" : i === step ? "mx-now" : "mx-later",
       "aria-label": `Step ${i + 1}: ${tokenText(token, trace.mode)}`, onclick: () => this.goTo(i),
     }, i <= step ? tokenText(token, trace.mode) : "·"));
-    const move = (name, sign, to) => h("button", {
-      type: "button", class: "mx-button", "aria-label": name, "data-key": name, disabled: to < 0 || to > last,
-      onclick: () => this.goTo(to),
-    }, sign);
-    return h("div", {class: "mx-writing"},
-      h("span", {class: "mx-steps"}, move("Step back", "‹", step - 1),
-        h("span", {}, `Step ${step + 1} of ${last + 1}`), move("Next step", "›", step + 1),
-        h("button", {type: "button", class: "mx-button", "data-key": "play", onclick: () => this.play()},
-          this.timer === null ? "Play" : "Pause")),
-      h("span", {class: "mx-sentence"}, prompt, tokens));
+    return h("div", {class: "mx-sentence"}, prompt, tokens);
   }
 
   hint() {
     const what = this.trace.mode === "translator"
-      ? "The encoder reads the English sentence once. At each step, the decoder reads what is written so far, " +
-        "attends to the encoder’s output, and predicts the next Spanish token."
+      ? "The encoder reads the English sentence once. At each step, the decoder reads what it has written, " +
+        "attends to the encoder’s output, and predicts the next token."
       : "At each step, the model reads the prompt and what it has written so far, and predicts the next token.";
     return h("p", {class: "mx-hint"}, `${what} Click a box to open it.`);
   }
@@ -252,7 +261,24 @@ class App {
   }
 }
 
-export function modelExplorer(element, host) {
+/** On a page that is as high as the window, as large as the window allows: nothing needs to be scrolled. */
+function fit(element, place) {
+  if (!getComputedStyle(place).getPropertyValue("--course-window")) return;
+  const page = document.documentElement;
+  const room = page.clientHeight - page.scrollTop - place.getBoundingClientRect().top - MARGIN;
+  let zoom = Math.min(page.clientWidth / DESIGNED[0], page.clientHeight / DESIGNED[1]);
+  for (let i = 0; i <= SMALLER; i += 1, zoom *= 0.95) {
+    element.style.zoom = zoom;
+    if (place.offsetHeight <= room) return;
+  }
+}
+
+/** Build the explorer inside this element. */
+export function modelExplorer(place, host) {
+  const element = h("div");
+  place.append(element);
+  const resized = new ResizeObserver(() => fit(element, place));
+  for (const part of [place, document.documentElement]) resized.observe(part);
   const app = new App(element, host);
   const stopTheme = onThemeChange(() => app.trace && useTheme(element) && app.render());
   return {
@@ -262,7 +288,8 @@ export function modelExplorer(element, host) {
     destroy() {
       app.stop();
       stopTheme();
-      element.replaceChildren();
+      resized.disconnect();
+      element.remove();
     },
   };
 }

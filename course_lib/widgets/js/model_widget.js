@@ -16,10 +16,8 @@ function render({model, el}) {
       model.save_changes();
     },
   };
-  const place = document.createElement("div");
-  place.classList.toggle("mx-projected", model.get("projected"));
-  el.append(place);
-  const explorer = modelExplorer(place, host);
+  el.classList.toggle("mx-projected", model.get("projected"));
+  const explorer = modelExplorer(el, host);
   const show = () => explorer.show(model.get("trace"), model.get("numbers"), {
     mode: model.get("mode"), sentence: model.get("sentence"), step: model.get("step"),
   });
