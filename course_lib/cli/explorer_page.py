@@ -26,7 +26,7 @@ EXAMPLES = {
     "translator": [*SENTENCES, "She is not at home.", "I don't know him."],
     "gpt": [*PREFIXES, QUESTIONS[0]],
 }
-HOME = '<a href="index.html">To the course</a>'
+HOME = '<a href="index.html">Back to the course</a>'
 
 
 def page(chapters: str | None = None) -> str:

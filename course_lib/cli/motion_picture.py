@@ -31,7 +31,7 @@ def main(path: Path = FILE) -> None:
     """Record and write the motion picture. Raises SetUpError if there is no browser."""
     program = browser.find()
     if program is None:
-        raise SetUpError("There is no Chromium here: python -m course_lib test --browser")
+        raise SetUpError("Chromium is missing. This command installs it: python -m course_lib test --browser")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
         file = Path(folder, "explorer.html")
         file.write_text(explorer_page.page(), encoding="utf-8")

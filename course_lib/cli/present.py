@@ -32,7 +32,11 @@ EXTENSIONS = (  # the ones that draw widgets; other JupyterLab extensions fail o
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", help="a chapter, such as 03, or a widget, such as softmax")
     parser.add_argument("--dark", action="store_true", help="light text on a dark page")
-    parser.add_argument("--no-browser", action="store_true", help="serve only, and print the address")
+    parser.add_argument(
+        "--no-browser",
+        action="store_true",
+        help="start the server and print its address, but open no browser",
+    )
     parser.add_argument(
         "--port", type=arguments.port, default=8866, help="port on localhost (if taken: the next free one)"
     )
@@ -50,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     )
     try:
         if answers(port, server):
-            print(f"The widgets are at {address}\nStop with Ctrl-C.", flush=True)
+            print(f"The widgets are at {address}\nTo stop, press Ctrl-C.", flush=True)
             if not args.no_browser:
                 webbrowser.open(address)
         return server.wait()
@@ -111,7 +115,7 @@ def free_port(first: int) -> int:
             except OSError:
                 continue
             return port
-    raise environment.SetUpError(f"The ports from {first} to {last} are taken: give another --port.")
+    raise environment.SetUpError(f"All ports from {first} to {last} are taken. Choose another with --port.")
 
 
 def answers(port: int, server: subprocess.Popen, seconds: float = 60.0) -> bool:

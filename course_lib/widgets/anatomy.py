@@ -62,8 +62,7 @@ def anatomy_picture(figure: Figure) -> Callable[..., tuple[str, Markup]]:
         found = run.scores[ASKED[asked]]
         away = distance(run, fixed, LONG[trained])
         title.set_text(
-            f"{len(run.fixed)} of {len(FIXES)} fixed"
-            + (f", {away} different from your choice" if away else "")
+            f"{len(run.fixed)} of {len(FIXES)} fixed" + (f" ({away} away from your choice)" if away else "")
         )
         move([found.held_out_bleu, found.train_bleu])
         return sentence(run, away, found), samples(run, ASKED[asked])
@@ -99,7 +98,7 @@ def samples(run: Run, asked: str) -> Markup:
     pairs, translated = anatomy_samples.stored()
     steps = run.steps if (run.fixed, run.steps) in translated else STEPS
     kinds = ["training"] * anatomy_samples.EACH + ["held out"] * anatomy_samples.EACH
-    lines = [line(f"Samples after {steps} steps, with the reference in parentheses")]
+    lines = [line(f"Sample translations after {steps} steps; references in parentheses")]
     for kind, (source, target), words in zip(kinds, pairs, translated[run.fixed, steps][asked], strict=True):
-        lines.append(line(f"{kind}:", span(f"{source} → {words or 'nothing'} ({target})", "")))
+        lines.append(line(f"{kind}:", span(f"{source} → {words or '(no output)'} ({target})", "")))
     return join(lines)

@@ -73,8 +73,8 @@ def class_attention_explorer(
         controls,
         lambda maps: attention_picture(maps, seen, classes),
         "sliders for the image, the layer and the head (or the mean of all heads, or the rollout), above the "
-        "image with the class token's weights as a heatmap, the weights and the likeliest classes; a click "
-        "on a patch says its weight.",
+        "image with the class token's weights as a heatmap, the weights and the likeliest classes; clicking "
+        "a patch shows its weight.",
         size=(7.0, 2.8),
         widths=(3, 3, 1.4),
         cell=CELL,
@@ -152,9 +152,9 @@ def of_weights(weights: Float[Tensor, "rows columns"], layer: int, head: int | s
     most, where = weights.flatten().max(dim=0)
     row, column = divmod(int(where), weights.shape[1])
     return (
-        f"Layer {layer}, {place}: the class token attends to itself with {1 - weights.sum():.2f} and most to "
-        f"the patch in row {row + 1}, column {column + 1}, with {most:.2f}; uniform weights would be "
-        f"{1 / (weights.numel() + 1):.2f}."
+        f"Layer {layer}, {place}: the class token gives itself a weight of {1 - weights.sum():.2f}. Of the "
+        f"patches, the one in row {row + 1}, column {column + 1} gets the most, {most:.2f}. Uniform weights "
+        f"would be {1 / (weights.numel() + 1):.2f}."
     )
 
 

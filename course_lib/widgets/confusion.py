@@ -159,13 +159,13 @@ def in_words(
     )
     if not inside:
         return f"{head}No image of class {true} is predicted as {taken}."
-    order = "the most confident errors" if row != column else "the least confident ones"
+    order = "the most confident errors" if row != column else "the least confident images"
     rest = f", {MOST} of {len(inside)}" if len(inside) > MOST else ""
     then = f", then of {true}" if row != column else ""
     mean = shown.probabilities[inside, column].mean()
     return (
-        f"{head}Below each image, {order} first{rest}: the probability of {taken}{then}. "
-        f"Mean of {taken}: {mean:.2f}."
+        f"{head}Below each image: the probability of {taken}{then}. Shown are {order}{rest}. "
+        f"Mean probability of {taken}: {mean:.2f}."
     )
 
 

@@ -94,7 +94,7 @@ def _in_words(
     return (
         f"Digit {digit} after {t} of {diffusion.steps} steps: {kept:.1%} of the variance is signal. Mean "
         f"absolute error: {before:.2f} with the noise, {after:.2f} in the network's estimate. In sampling, "
-        f"the estimate at this step is {left:.2f} from the final sample. "
+        f"the estimate at this step differs from the final sample by {left:.2f} on average. "
         f"{_verdict(kept, after)}"
     )
 

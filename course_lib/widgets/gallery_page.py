@@ -42,7 +42,7 @@ STYLE = """<style>
 </style>"""
 SUMMARY = (
     "buttons for the chapters and their widgets, above the chosen widget with a question for "
-    "the class and a note for the teacher. It responds while the notebook is running."
+    "the class and a note for the instructor. It responds while the notebook is running."
 )
 
 
@@ -105,7 +105,8 @@ def heading(exhibit: Exhibit) -> ipywidgets.HTML:
     title, ask, move, seen = map(html.escape, (exhibit.title, exhibit.ask, exhibit.move, exhibit.seen))
     words = ipywidgets.HTML(
         f"<h2>{title}</h2><p>{ask}</p>"
-        f"<details><summary>For the teacher</summary><p>Move: {move}.<br>Expect: {seen}.</p></details>"
+        f"<details><summary>a note for the instructor</summary><p>Move: {move}.<br>"
+        f"Expect: {seen}.</p></details>"
     )
     return words.add_class("course-heading")
 

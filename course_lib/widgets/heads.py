@@ -38,7 +38,7 @@ def heads_explorer() -> MapExplorer:
         controls,
         heads_picture,
         "a slider for the number of heads and a field to type a sentence, above the attention map of each "
-        "head, words by words: select a word to see where each head attends from it.",
+        "head, with a row and a column for each word; select a word to see where each head attends.",
         size=SIZE,
         shared=True,
     )
@@ -83,7 +83,7 @@ def selected_in_words(maps: Float[Tensor, "heads words words"], words: list[str]
             zip(most.values.tolist(), most.indices.tolist(), strict=True), start=1
         )
     )
-    return f"From {words[selected.row]}, word {selected.row + 1}, the largest weights: {found}. "
+    return f"Largest weights for the query {words[selected.row]} (word {selected.row + 1}): {found}. "
 
 
 def habit(weights: Float[Tensor, "words words"], lengths: list[int]) -> tuple[str, float]:

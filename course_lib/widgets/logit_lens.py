@@ -40,7 +40,7 @@ def logit_lens_explorer(
         controls,
         lambda maps: lens_picture(maps, seen, tokens, model.config.layers),
         "a slider for the last token read, menus for cells and texts and a field to type one, above the "
-        "tokens that the logit lens predicts after each block; a click on one reads up to there.",
+        "tokens that the logit lens predicts after each block; clicking a token makes it the last one read.",
         size=(7.0, 3.8),
         cell=72,
     )

@@ -23,7 +23,7 @@ class NextTokens:
         self.kept = axes.barh(range(self.rows), zeros, height=0.7, color=PALETTE[9])
         self.own = axes.barh(range(self.rows), zeros, height=0.7, fill=False, edgecolor="0.1")
         self.cut = axes.barh(range(self.rows), zeros, height=0.7, color="0.93", hatch="////", edgecolor="0.4")
-        parts, labels = [self.kept, self.own, self.cut], ["sampled from", "model", "cut off"]
+        parts, labels = [self.kept, self.own, self.cut], ["sampling", "model", "cut off"]
         axes.legend(parts, labels, ncols=3, loc="lower left", bbox_to_anchor=(-0.02, 0.98))
         self.bars = (*self.kept, *self.own, *self.cut)
         for bar in self.bars:
@@ -43,7 +43,7 @@ class NextTokens:
             self.kept[row].set_width(q)
             self.own[row].set_width(p if q else 0.0)
             self.cut[row].set_width(0.0 if q else p)
-            arrow = "  ← chosen" if i == written else ""
+            arrow = "  ← sampled" if i == written else ""
             text = f"{q:.2f} (model {p:.2f}){arrow}" if q else f"cut off (model {p:.2f})"
             self.texts[row].set(text=text, weight="bold" if arrow else "normal")
         self.names.set([self.tokens[i] for i in best])

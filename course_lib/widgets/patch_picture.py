@@ -131,7 +131,7 @@ class Tokens:
     def __init__(self, figure: Figure):
         axes = empty(figure.add_axes((0.07, 0.03, WIDE / 7.0, HIGH / 4.4)))
         axes.set(xlim=(0, WIDE), ylim=(HIGH, 0))
-        axes.set_title("the sequence of tokens, in lines", loc="left")
+        axes.set_title("the sequence of tokens, row by row", loc="left")
         self.image = still_image(axes)
         axes.set(xlim=(0, WIDE), ylim=(HIGH, 0))
         self.frame = Frame(axes)

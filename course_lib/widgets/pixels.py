@@ -69,7 +69,7 @@ def pixels_picture(maps: AttentionMap) -> Callable[..., str]:
                 image_of(clean, title="original", **values),
                 image_of(noisy, title="with noise", **values),
                 image_of(cleaned, title="denoised by the network", **values),
-                image_of(weight, title="weights of the framed pixel", **place),
+                image_of(weight, title="attention of the chosen pixel", **place),
             ]
         )
         return _in_words(row, column, heads, weight, *(part[row - 1] for part in (clean, noisy, cleaned)))
@@ -85,7 +85,7 @@ def _in_words(
     place = [number + 1 for number in divmod(int(weight.argmax()), WIDTH)]
     return (
         f"Row {row}, column {column}, {heads}: weight {own:.2f} on itself, {mirrored:.2f} on its mirror "
-        f"pixel in column {other}; largest weight {weight.max():.2f}, on row {place[0]}, column {place[1]}. "
+        f"pixel in column {other}; largest weight {weight.max():.2f}, at row {place[0]}, column {place[1]}. "
         f"The pixel: {clean[column - 1]:.2f} in the original, {noisy[column - 1]:.2f} with noise (mirror "
         f"pixel {noisy[other - 1]:.2f}), {cleaned[column - 1]:.2f} denoised."
     )

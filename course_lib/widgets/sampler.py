@@ -140,7 +140,7 @@ def in_words(seen: Sampled, tokens: Vocabulary, step: int) -> str:
     logs = seen.own[range(len(seen.ids)), seen.ids].clamp(min=1e-30).log().mean().item()
     return (
         f"Step {step} of {len(seen.ids)}: {left}; sampled {tokens[i]}, rank {place} "
-        f"(probability {kept[i]:.2f}, in the model {own[i]:.2f}). Mean log-probability of all "
+        f"(probability {kept[i]:.2f}; {own[i]:.2f} under the model). Mean log-probability of all "
         f"{len(seen.ids)} tokens under the model: {logs:.2f}."
     )
 

@@ -29,7 +29,7 @@ def scaling_explorer() -> Explorer:
         controls,
         lambda figure: scaling_picture(figure, runs, law),
         "sliders for the number of parameters and of training tokens, above the held-out losses of measured "
-        "runs and the loss that the fitted law gives.",
+        "runs and the loss that the fitted law predicts.",
     )
 
 
@@ -69,8 +69,8 @@ def in_words(law: Law, parameters: Number, tokens: Number) -> str:
     here, larger, longer = law.loss(parameters, tokens), law.loss(2 * parameters, tokens), 2 * tokens
     return (
         f"{parameters:,.0f} parameters, {tokens:,.0f} tokens: predicted loss {here:.2f} for "
-        f"{training_flops(parameters, tokens):.1e} FLOPs. With twice the parameters {larger:.2f}, with twice "
-        f"the tokens {law.loss(parameters, longer):.2f}."
+        f"{training_flops(parameters, tokens):.1e} FLOPs. With twice the parameters: {larger:.2f}; with "
+        f"twice the tokens: {law.loss(parameters, longer):.2f}."
     )
 
 

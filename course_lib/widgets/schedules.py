@@ -85,7 +85,7 @@ def schedule_picture(figure: Figure) -> Callable[..., str]:
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter("{x:,.0f}")
     (curve,) = axes.plot([], [], color=PALETTE[0], label="chosen")
-    (other,) = axes.plot([], [], "--", color=PALETTE[1], label="Kak: noam, factor 2, d_model 256")
+    (other,) = axes.plot([], [], "--", color=PALETTE[1], label="reference: Noam, factor 2, d_model 256")
     (peak,) = axes.plot([], [], "o", color=PALETTE[0])
     end = axes.axvline(0, color="0.4", linestyle=":", linewidth=1.5, label="end of warm-up")
     axes.legend(ncols=3, loc="lower left", bbox_to_anchor=(-0.13, 1.0), columnspacing=1.2)
@@ -126,5 +126,5 @@ def against(peak: float, lecture: float) -> str:
     """Status line, last part: the peak relative to the lecture's."""
     times = peak / lecture
     if 0.995 < times < 1.005:
-        return f"The lecture's peak is the same, {lecture:.3g}."
-    return f"The peak is {times:.2g} times the lecture's ({lecture:.3g})."
+        return f"The reference schedule has the same peak, {lecture:.3g}."
+    return f"The peak is {times:.2g} times that of the reference schedule ({lecture:.3g})."

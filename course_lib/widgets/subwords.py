@@ -31,7 +31,7 @@ def subword_explorer(text: str = TEXT) -> Explorer:
             "merges": slider(ipywidgets.SelectionSlider, "merges", options=MERGES),
         },
         subword_picture,
-        "text field and a slider for the number of merges, above the tokens of the text as colored boxes.",
+        "a text field, and a slider for the number of merges, above the tokens of the text as colored boxes.",
         size=(7.0, 1.7),
     )
 

@@ -50,7 +50,8 @@ def text_attention_explorer(
         controls,
         lambda maps: attention_picture(maps, seen),
         "sliders for the query token, the layer and the head, a menu of texts and a field to type one, above "
-        "the attention weights, tokens by tokens; a click on a token makes it the query.",
+        "a map of the attention weights, with a row and a column for each token; clicking a token makes "
+        "it the query.",
         size=(7.0, 4.4),
         widths=(3, 1),
     )

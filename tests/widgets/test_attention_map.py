@@ -151,7 +151,7 @@ def test_a_selection_in_an_explorer_redraws_its_text_once() -> None:
     widget, seen = heads_explorer(), []
     widget.text.observe(seen.append, names="value")
     widget.maps.select(row=1, map=2)
-    assert len(seen) == 1 and "From cat, word 2, the largest weights: head 1 to" in widget.text.value
+    assert len(seen) == 1 and "Largest weights for the query cat (word 2): head 1 to" in widget.text.value
     widget.maps.select()
     assert "From cat" not in widget.text.value
 

@@ -43,7 +43,9 @@ def test_the_text_has_peak_step_share_and_mean(explorer) -> None:
     explorer.controls["total"].value = 10_000
     text = text_of(explorer)
     assert "peak 0.001 at step 4,000; warm-up is 40.0% of 10,000 steps" in text
-    assert "Mean rate 0.0005 (50% of the peak)" in text and "0.51 times the lecture's" in text
+    assert (
+        "Mean rate 0.0005 (50% of the peak)" in text and "0.51 times that of the reference schedule" in text
+    )
 
 
 def test_each_kind_has_its_own_rates_and_remembers_them(explorer) -> None:

@@ -221,7 +221,7 @@ def test_the_text_names_the_strongest_weight() -> None:
         f"Image 7 has label {test.labels[6]}; the model {verdict} predicts {p.argmax()} with "
     )
     assert f"probability {p.max():.2f} (next: " in text
-    assert f"Layer 2, head 3: the class token attends to itself with {1 - weights.sum():.2f}" in text
+    assert f"Layer 2, head 3: the class token gives itself a weight of {1 - weights.sum():.2f}." in text
     place = f"patch in row {row + 1}, column {column + 1}"
     assert f"{place}, with {weights.max():.2f}; uniform weights would be 0.06" in text
 
@@ -293,8 +293,8 @@ def test_the_matrix_and_the_images_behind_a_cell() -> None:
     text = confusion.in_words(shown, shown.matrix(), [3, 0], (1, 0), ["a", "b", "c"], "original")
     assert text == (
         "Images: original. Accuracy 60.0% (3 of 5). Of 4 of class b, 2 are correct; errors: "
-        "2 as a. Below each image, the most confident errors first: the probability of a, then of b. "
-        "Mean of a: 0.75."
+        "2 as a. Below each image: the probability of a, then of b. Shown are the most confident errors. "
+        "Mean probability of a: 0.75."
     )
     empty = confusion.in_words(shown, shown.matrix(), [], (0, 2), ["a", "b", "c"], "original")
     assert empty.endswith("errors: none. No image of class a is predicted as c.")

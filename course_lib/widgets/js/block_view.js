@@ -107,7 +107,7 @@ function cache(app, block, stack, read) {
     lines.push(h("div", {}, cells(source, source, -1),
       h("small", {}, `Cross-attention: ${count(source, "token")} × ${2 * model}, computed once`)));
   }
-  return h("div", {class: "mx-cache"}, h("h5", {}, "Key–value cache"), lines, chapterLink(app, "decoding"));
+  return h("div", {class: "mx-cache"}, h("h5", {}, "KV cache"), lines, chapterLink(app, "decoding"));
 }
 
 /** Tokens, their ids, and their vectors before the first block. */
@@ -127,7 +127,7 @@ export function embeddingsPanel(app) {
       `a vector of ${model} numbers. ${place}`),
     h("div", {class: "mx-scroll"}, h("table", {class: "mx-table"},
       h("thead", {}, h("tr", {}, ["token", "id", `embedding (${model} numbers)`].map((name) =>
-        h("th", {scope: "col"}, name)), h("th", {scope: "col", class: "mx-first"}, "its first numbers"))),
+        h("th", {scope: "col"}, name)), h("th", {scope: "col", class: "mx-first"}, "first numbers"))),
       h("tbody", {}, tokens.map((token, i) => h("tr", {}, h("th", {scope: "row"}, token), h("td", {}, String(ids[i])),
         h("td", {class: "mx-wide"}, vectors([rows[i]], `Embedding of ${token}`, most)),
         h("td", {class: "mx-first"}, `${Array.from(rows[i].subarray(0, 4), (v) => number(v)).join(", ")}, …`)))))),

@@ -34,7 +34,7 @@ export function headPanel(app) {
   const key = app.key !== null && app.key < found.weights.length ? app.key : likeliest;
   return h("div", {class: "mx-arithmetic"},
     h("div", {class: "mx-map"}, mapOf(app, attention, head, queries, keys, query, key),
-      h("p", {}, "Each row has the weights of one query: how much it takes from each value. Hover over a weight, or click it."),
+      h("p", {}, "Each row shows the weights of one query: how much it takes from each value. Hover over a cell, or click it."),
       h("p", {class: "mx-links"}, chapterLink(app, "heads"), chapterLink(app, "softmax"))),
     h("div", {class: "mx-work"}, table(app, attention, found, queries[query], keys, key),
       product(app, found, queries[query], keys[key], key)));

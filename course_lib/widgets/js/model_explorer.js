@@ -205,7 +205,7 @@ class App {
       type: "button", class: "mx-button", "aria-label": name, "data-key": name, disabled: to < 0 || to > last,
       onclick: () => this.goTo(to),
     }, sign);
-    return [move("Step back", "‹", step - 1), h("span", {}, `Step ${step + 1} of ${last + 1}`),
+    return [move("Previous step", "‹", step - 1), h("span", {}, `Step ${step + 1} of ${last + 1}`),
       move("Next step", "›", step + 1),
       h("button", {type: "button", class: "mx-button", "data-key": "play", onclick: () => this.play()},
         this.timer === null ? "Play" : "Pause")];
