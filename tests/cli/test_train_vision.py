@@ -79,7 +79,7 @@ def test_it_goes_on_from_a_checkpoint_and_evaluates_one(tmp_path, capsys):
     every = ("--checkpoint-epochs", 2, "--augment", "crop")
     for _ in range(2):
         assert command(*SMALL, *every, "--epochs", 4, "--out", tmp_path) == 0
-    tests = re.findall(r"test: [\d.]+ %", capsys.readouterr().out)
+    tests = re.findall(r"test accuracy: [\d.]+%", capsys.readouterr().out)
     assert len(tests) == 2 and tests[0] == tests[1]
     assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == [
         "step-000006",

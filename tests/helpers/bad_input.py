@@ -232,7 +232,6 @@ LOADED = [  # answered before anything is measured, started or written
     (["train", "vision", "--augment", "crop+turn"], "'turn'"),
     (["train", "vision", "--augment", "crop++flip"], "''"),
     (["train", "vision", "--precision", "fp16", "--device", "cpu"], "fp16"),
-    (["train", "vision", "--minutes", "1", "--warmup", "5"], "warmup=5"),
     (["train", "vision", "--evaluate", "7", "--out", "{folder}"], "step-000007"),
     (["train", "gpt", "--data", "digits"], "'digits'"),
     (["train", "gpt", "--data", "../grammar"], "'../grammar'"),
