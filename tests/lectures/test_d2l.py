@@ -316,7 +316,7 @@ def test_the_slides_cells_run_as_they_stand(name, request, capsys):
     assert [line.split("bleu,")[1] for line in lines] == [f"{one.bleu:.3f}" for one in done]
     for one, right in zip(done, d2l_training.FRENCH, strict=True):
         assert one.bleu == pytest.approx(sentence_bleu_d2l(one.french, right, k=2))
-    assert sum(one.bleu for one in done) / 4 > 0.5
+    assert sum(one.bleu for one in done) / 4 >= 0.5  # two of four; which ones depends on the processor
     assert not list((ROOT / "data").glob("fra-eng*"))
 
 
