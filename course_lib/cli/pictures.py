@@ -21,7 +21,7 @@ from playwright.sync_api import Locator, Page, sync_playwright
 from course_lib.cli import browser, notebook_io, present
 from course_lib.cli.environment import ROOT, SetUpError
 from course_lib.utils.files import atomic_path
-from course_lib.widgets.gallery import CHAPTERS
+from course_lib.widgets.gallery import exhibits
 
 IMAGES = ROOT / "docs" / "images"
 PAGE = {"width": 740, "height": 1600}
@@ -32,11 +32,11 @@ METADATA = {"kernelspec": notebook_io.KERNEL, "language_info": notebook_io.LANGU
 PATIENCE = 90_000  # milliseconds for a widget to appear: some train a small model first
 SETTLE = 250  # milliseconds for the text below a new picture
 HANDLE = ".noUi-handle"
-STILLS = {  # by file: chapter, widget, and the keys for its sliders, by label
-    "widget_softmax": ("01", "softmax_explorer", {}),
-    "widget_heads": ("03", "heads_explorer", {}),
-    "widget_patches": ("08", "patch_explorer", {}),
-    "widget_beam": ("06", "translation_explorer", {"beam width": ["ArrowRight"]}),
+STILLS = {  # by file: widget, and the keys for its sliders, by label
+    "widget_softmax": ("softmax_explorer", {}),
+    "widget_heads": ("heads_explorer", {}),
+    "widget_patches": ("patch_explorer", {}),
+    "widget_beam": ("translation_explorer", {"beam width": ["ArrowRight"]}),
 }
 WHOLE = {"widget_beam"}  # shown with the table below the line of text
 
@@ -44,12 +44,15 @@ WHOLE = {"widget_beam"}  # shown with the table below the line of text
 class Widget:
     """One widget on the page."""
 
-    def __init__(self, page: Page, chapter: str, name: str):
+    def __init__(self, page: Page, name: str):
         self.page = page
-        page.get_by_role("button", name=f"{chapter} {CHAPTERS[chapter]}", exact=True).click()
+        exhibit = exhibits(name)[0]
+        page.get_by_role("button", name=exhibit.chapter, exact=True).click()
+        if len(exhibits(exhibit.chapter)) > 1:
+            page.get_by_role("button", name=exhibit.title, exact=True).click()
         self.place = page.locator(f".course-{name}").first
-        self.image = self.place.locator("img").first
-        self.image.wait_for(timeout=PATIENCE)
+        self.picture = self.place.locator("img:visible, .attention-maps:visible").first
+        self.picture.wait_for(timeout=PATIENCE)
         page.wait_for_timeout(4 * SETTLE)
 
     def slider(self, label: str) -> Locator:
@@ -57,22 +60,23 @@ class Widget:
         return self.place.locator(".widget-slider").filter(has_text=label).locator(HANDLE).first
 
     def press(self, label: str, key: str) -> None:
-        """Move a slider by a key, and wait for the new picture. Raises TimeoutError if none comes."""
-        before = self.image.get_attribute("src")
+        """Move a slider by a key, and wait for the new text. Raises TimeoutError if none comes."""
+        words = self.place.locator(".course-words")
+        before = words.inner_text()
         self.slider(label).focus()
         self.page.keyboard.press(key)
-        moved = "([image, before]) => image.src !== before && image.complete"
-        self.page.wait_for_function(moved, arg=[self.image.element_handle(), before], timeout=PATIENCE)
+        moved = "([words, before]) => words.innerText !== before"
+        self.page.wait_for_function(moved, arg=[words.element_handle(), before], timeout=PATIENCE)
         self.page.wait_for_timeout(SETTLE)
 
     def photograph(self, whole: bool = False) -> Image.Image:
         """The controls, the picture and the line of text; `whole`: with what is below that line."""
         self.page.evaluate("document.activeElement.blur()")
-        box = self.image.locator("xpath=..").bounding_box()
+        box = self.place.locator(".course-frame").bounding_box()
         line = self.place.get_by_role("status").bounding_box()
         bottom = box["y"] + box["height"] if whole else line["y"] + line["height"]
-        height = bottom - box["y"] + MARGIN
-        clip = {"x": 0, "y": box["y"] - MARGIN, "width": PAGE["width"], "height": height}
+        height = bottom - box["y"]
+        clip = {"x": 0, "y": box["y"], "width": PAGE["width"], "height": height}
         seen = Image.open(io.BytesIO(self.page.screenshot(clip=clip))).convert("RGB")
         sheet = Image.new("RGB", (seen.width, seen.height + MARGIN), "white")
         sheet.paste(seen)
@@ -120,8 +124,8 @@ def save_still(picture: Image.Image, path: Path) -> None:
 def main(folder: Path = IMAGES) -> None:
     """Take and write all pictures."""
     with opened() as page:
-        for name, (chapter, widget_name, keys) in STILLS.items():
-            widget = Widget(page, chapter, widget_name)
+        for name, (widget_name, keys) in STILLS.items():
+            widget = Widget(page, widget_name)
             for label, pressed in keys.items():
                 for key in pressed:
                     widget.press(label, key)

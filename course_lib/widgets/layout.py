@@ -20,8 +20,8 @@ STYLE = """<style>
 .course-explorer .course-words { height: auto; min-width: 0; overflow: visible; }
 .course-explorer .course-controls .widget-toggle-buttons { display: flex; width: auto; height: auto; }
 .course-explorer .course-controls .widget-toggle-buttons > .widget-label { flex: none; margin-right: 0.4em; }
-.course-explorer .noUi-target, .course-explorer .ui-slider { background: #767676; border-color: #767676; }
-.course-explorer .noUi-handle, .course-explorer .ui-slider-handle { border: 2px solid #767676; }
+.course-explorer .noUi-target, .course-explorer .ui-slider { border: 1px solid; }
+.course-explorer .noUi-handle, .course-explorer .ui-slider-handle { border: 2px solid; }
 .course-explorer .course-controls .widget-slider { overflow: visible; } /* of the handle, at both ends */
 .course-explorer .course-words table { display: block; max-width: 100%; overflow-x: auto; }
 .course-explorer .course-controls .jupyter-button { width: auto; height: auto; line-height: 1.3;
