@@ -57,13 +57,11 @@ EXHIBITS = (
     Exhibit("00", "model_explorer", "Inside a whole Transformer",
         "Where does each Spanish word come from?",
         "the steps; then Decoder block 2, its cross-attention, a head; then Next token and the temperature",
-        "each step attends to the word it translates; at a higher temperature, "
-        "a confident step stays confident, and an uncertain one gets more candidates"),
+        "each step attends to the word it translates; heat gives only uncertain steps more candidates"),
     Exhibit("00", "lookup_explorer", "A dictionary that answers every query",
         "Between two keys, which value should be returned?",
         "the query, all the way around; then the sharpness, to both ends; then the checkbox",
-        "at low sharpness, the mean of all values; at high sharpness, a staircase; "
-        "with the checkbox, no gradient to learn from"),
+        "at low sharpness, the mean of all values; at high, a staircase; with the checkbox, no gradient"),
     Exhibit("01", "softmax_explorer", "Softmax, temperature, √d",
         "The vectors get longer. What do the weights do?",
         "scaling off and d to its maximum; then scaling on, and d again",
@@ -116,8 +114,7 @@ EXHIBITS = (
     Exhibit("07", "sampler_explorer", "Sampling",
         "Which settings prevent nonsense but keep variety?",
         "temperature to 0 and to 3; then top-k, top-p, min-p; then step and seed",
-        "at 0 always the same text; at 3 almost anything; top-p keeps many tokens only "
-        "where the model's confidence is low"),
+        "at 0 always the same text; at 3 almost anything; top-p keeps many tokens only at low confidence"),
     Exhibit("07b", "text_attention_explorer", "What each token attends to",
         "How can it know whose hat it is?",
         "click row after row, to the last query token; then layer and head",
@@ -133,13 +130,11 @@ EXHIBITS = (
     Exhibit("08", "patch_explorer", "An image as a sequence",
         "Patches half as wide: how many tokens, and how many pairs?",
         "patch size from 8 to 4 and to 1; stride to half the size; then a reshape without permute",
-        "four times the tokens, about sixteen times the pairs; "
-        "after the bare reshape, no token covers one region of the image"),
+        "four times the tokens, about sixteen times the pairs; after the bare reshape, tokens mix regions"),
     Exhibit("08", "confusion_explorer", "The confusion matrix",
         "Nearly all are correct. What if every image moves by one pixel?",
         "click on cells off the diagonal, and on an image; then one pixel to the right, then with noise",
-        "after a shift by one pixel, only about half are correct: "
-        "the model never saw a shifted digit; many 0s become 6s, many 5s become 9s"),
+        "shifted by one pixel, about half are correct: it never saw a shifted digit; 0 becomes 6, 5 becomes 9"),
     Exhibit("08b", "class_attention_explorer", "What the class token attends to",
         "Which patches distinguish this digit from the one predicted?",
         "image 1 (the least confident) and up; click on a patch; then layers, heads, mean and rollout",

@@ -43,7 +43,7 @@ class NextTokens:
             self.kept[row].set_width(q)
             self.own[row].set_width(p if q else 0.0)
             self.cut[row].set_width(0.0 if q else p)
-            arrow = "  ← sampled" if i == written else ""
+            arrow = "  ← chosen" if i == written else ""
             text = f"{q:.2f} (model {p:.2f}){arrow}" if q else f"cut off (model {p:.2f})"
             self.texts[row].set(text=text, weight="bold" if arrow else "normal")
         self.names.set([self.tokens[i] for i in best])

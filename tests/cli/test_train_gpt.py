@@ -40,7 +40,9 @@ def test_from_text_to_a_saved_model(tmp_path, capsys, form, tokens):
     model, vocabulary = load_language_model(tmp_path / "model")
     loss = mean_loss(model, vocabulary.encode(TEXT.validation))
     for part in ("validation", "test"):
-        found = re.search(rf"{part}, non-overlapping windows .*: loss ([\d.]+), perplexity [\d.]+, [\d.]+ bits", out)
+        found = re.search(
+            rf"{part}, non-overlapping windows .*: loss ([\d.]+), perplexity [\d.]+, [\d.]+ bits", out
+        )
         assert part == "test" or float(found[1]) == pytest.approx(loss, abs=1e-3)
     assert f"form={form!r}" or model.config.positions == {"gpt-2": "learned", "modern": "rotary"}[form]
     prompt = vocabulary.decode(vocabulary.encode(TEXT.validation)[:8])

@@ -86,7 +86,9 @@ def test_the_widget_shows_sample_translations():
         explorer.controls[name].value = True
     lines = translated[frozenset(FIXES), runs.STEPS]["feedback"]
     shown = html.unescape(explorer.text.value)
-    assert all(text in shown for text in (*lines, *sum(pairs, ()), f"Samples after {runs.STEPS} steps"))
+    assert all(
+        text in shown for text in (*lines, *sum(pairs, ()), f"Sample translations after {runs.STEPS} steps")
+    )
 
 
 def test_the_widget_names_the_fixes():

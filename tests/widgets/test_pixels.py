@@ -103,7 +103,7 @@ def test_the_text_says_the_weights_of_the_chosen_pixel():
     assert [float(number) for number in found.groups()] == pytest.approx(
         weight[2, [10, 1]].tolist(), abs=0.006
     )
-    row, column = map(int, re.search(r"on row (\d+), column (\d+)\.", text_of(explorer)).groups())
+    row, column = map(int, re.search(r"at row (\d+), column (\d+)\.", text_of(explorer)).groups())
     assert weight[row - 1, column - 1] == weight.max()
 
 

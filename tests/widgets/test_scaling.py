@@ -38,6 +38,6 @@ def test_the_text_compares_doubling_either_and_warns_of_extrapolation(explorer: 
     d = controls["tokens"].value
     text = text_of(explorer)
     assert f"predicted loss {law.loss(n, d):.2f} for {training_flops(n, d):.1e} FLOPs" in text
-    assert f"twice the parameters {law.loss(2 * n, d):.2f}" in text and "extrapolation" not in text
+    assert f"twice the parameters: {law.loss(2 * n, d):.2f}" in text and "extrapolation" not in text
     controls["parameters"].value = sizes[-1]
     assert "extrapolation" in text_of(explorer)

@@ -35,7 +35,7 @@ def test_the_lectures_curve_peaks_at_its_rate(explorer) -> None:
     assert peak == pytest.approx(2 / (256 * 4000) ** 0.5) == pytest.approx(1.98e-3, rel=2e-3)
     explorer.controls["rate"].value = 2.0
     explorer.controls["d_model"].value = 256
-    assert "peak 0.00198 at step 4,000" in text_of(explorer) and "peak is the same" in text_of(explorer)
+    assert "peak 0.00198 at step 4,000" in text_of(explorer) and "has the same peak" in text_of(explorer)
 
 
 def test_the_text_has_peak_step_share_and_mean(explorer) -> None:
