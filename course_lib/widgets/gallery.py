@@ -134,7 +134,7 @@ EXHIBITS = (
     Exhibit("08", "confusion_explorer", "The confusion matrix",
         "Nearly all are correct. What if every image moves by one pixel?",
         "click on cells off the diagonal, and on an image; then one pixel to the right, then with noise",
-        "after one pixel, about half are correct: no shifted digit was in training; 0 becomes 6, 5 becomes 9"),
+        "after one pixel, about half are correct: it saw no shifted digit; 0 becomes 6, 5 becomes 9"),
     Exhibit("08b", "class_attention_explorer", "What the class token attends to",
         "Which patches distinguish this digit from the one predicted?",
         "image 1 (the least confident) and up; click on a patch; then layers, heads, mean and rollout",
