@@ -222,8 +222,8 @@ def test_the_text_names_the_strongest_weight() -> None:
     )
     assert f"probability {p.max():.2f} (next: " in text
     assert f"Layer 2, head 3: the class token gives itself a weight of {1 - weights.sum():.2f}." in text
-    place = f"patch in row {row + 1}, column {column + 1}"
-    assert f"{place}, with {weights.max():.2f}; uniform weights would be 0.06" in text
+    place = f"Of the patches, the one in row {row + 1}, column {column + 1} gets the most"
+    assert f"{place}, {weights.max():.2f}. Uniform weights would be 0.06." in text
 
 
 def test_the_least_sure_images_come_first() -> None:
