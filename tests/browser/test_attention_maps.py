@@ -78,15 +78,15 @@ def test_a_word_is_followed_through_the_heads(front_end) -> None:
     weight = look(4, WORDS)[0][1, 2, 0].item()
     expect(second.root.locator(".attention-map-tip")).to_have_text(f"query is, key your: weight {weight:.3f}")
     second.click(1, 3)
-    expect(line(frame)).to_contain_text("From cat, word 2,")
+    expect(line(frame)).to_contain_text("Largest weights for the query cat (word 2)")
     expect(second.root.locator(".attention-map-words")).to_contain_text("query cat, key a: weight")
     page.keyboard.press("ArrowDown")
-    expect(line(frame)).to_contain_text("From is, word 3,")
+    expect(line(frame)).to_contain_text("the query is (word 3)")
     expect(frame.place.locator(".attention-map-rows .chosen").first).to_have_text("is")
     page.keyboard.press("Escape")
-    expect(line(frame)).not_to_contain_text("From")
+    expect(line(frame)).not_to_contain_text("Largest weights")
     frame.place.locator(".attention-map-rows span").nth(4).click()
-    expect(line(frame)).to_contain_text("From lovely, word 5,")
+    expect(line(frame)).to_contain_text("the query lovely (word 5)")
     assert not trouble.errors
 
 

@@ -59,7 +59,7 @@ def test_a_map_in_a_chapter_is_alive_from_the_disk(browser, site):
             == f"query is, key your: weight {weight:.3f}"
         )
         cells.click(position=place)
-        assert "From is, word 3," in live.locator('[role="status"]').inner_text()
+        assert "the query is (word 3)" in live.locator('[role="status"]').inner_text()
         assert trouble.foreign == [] and trouble.errors == []
 
 
