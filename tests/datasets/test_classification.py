@@ -201,7 +201,7 @@ def test_a_sentence_with_both_labels_is_refused(monkeypatch) -> None:
     monkeypatch.setattr(reviews, "_reviews", reviews._reviews.__wrapped__)
     for pattern in reviews.WANTED:
         pattern.__name__ = "same"
-    with pytest.raises(ValueError, match="'The same.' has two labels"):
+    with pytest.raises(ValueError, match="'The same.' is both 1 and 0"):
         reviews.reviews()
 
 

@@ -12,43 +12,34 @@ Each English sentence has exactly one Spanish translation, by these conventions 
 """
 
 from collections.abc import Callable
-from functools import cache
-from importlib import import_module
+from functools import cache, partial
 
-from course_lib.datasets.grammar.clauses import Pair
-from course_lib.datasets.grammar.phrases import Dice, attempt
+from course_lib.datasets.grammar import patterns
+from course_lib.datasets.grammar.phrases import Dice, Nonsense, Pair, fill
 from course_lib.datasets.grammar.tables import rows
 
 LONGEST = 8  # words in a sentence
 SEED = 20260
 # Number of pairs to generate from each pattern; a small pattern may produce fewer.
 WANTED: dict[Callable[[Dice], Pair], int] = {
-    getattr(import_module(f"{__name__}.{row['module']}"), row["pattern"]): int(row["pairs"])
-    for row in rows("patterns")
+    getattr(patterns, row["pattern"]): int(row["pairs"]) for row in rows("patterns")
 }
 
 
-def _fill(pattern: Callable[[Dice], Pair], wanted: int, found: dict[str, str]) -> None:
-    """Rejection sampling: draw from a pattern until it has `wanted` new pairs, at most 8 draws per pair.
-
-    Raises ValueError if an English sentence gets two translations.
-    """
-    dice, full = Dice(f"{SEED} {pattern.__name__}"), len(found) + wanted
-    for _ in range(8 * wanted):
-        if len(found) == full:
-            break
-        pair = attempt(pattern, dice)
-        if pair is None or any(text.count(" ") >= LONGEST for text in pair):
-            continue
-        if found.setdefault(*pair) != pair[1]:
-            raise ValueError(f"{pair[0]!r} has two translations: {found[pair[0]]!r} and {pair[1]!r}")
+def _draw(pattern: Callable[[Dice], Pair], dice: Dice, _: int) -> Pair | None:
+    """Draw once from a pattern; None if the draw makes no sense or is too long."""
+    try:
+        pair = pattern(dice)
+    except Nonsense:
+        return None
+    return pair if all(len(text.split()) <= LONGEST for text in pair) else None
 
 
 @cache
 def _pairs() -> tuple[Pair, ...]:
     found: dict[str, str] = {}
     for pattern, wanted in WANTED.items():
-        _fill(pattern, wanted, found)
+        fill(found, partial(_draw, pattern, Dice(f"{SEED} {pattern.__name__}")), wanted)
     roll = Dice(SEED).roll
     return tuple(sorted(found.items(), key=lambda _: roll()))
 
@@ -66,7 +57,7 @@ def sentences(language: str) -> list[str]:
 
     Raises ValueError for any other language.
     """
-    if language not in ("en", "es"):
+    sides = {"en": 0, "es": 1}
+    if language not in sides:
         raise ValueError(f"language={language!r} is neither 'en' nor 'es'")
-    side = ("en", "es").index(language)
-    return list(dict.fromkeys(pair[side] for pair in _pairs()))
+    return list(dict.fromkeys(pair[sides[language]] for pair in _pairs()))

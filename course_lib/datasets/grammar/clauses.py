@@ -4,12 +4,9 @@ from typing import NamedTuple
 
 from course_lib.datasets.grammar import english, spanish
 from course_lib.datasets.grammar.lexicon import Entry
-from course_lib.datasets.grammar.phrases import Phrase, join, require
+from course_lib.datasets.grammar.phrases import NOTHING, Dice, Pair, Phrase, join, require
 
-Pair = tuple[str, str]  # English, Spanish
-NOTHING: Pair = ("", "")
-STATEMENT, NEGATIVE, QUESTION = "statement", "negative", "question"
-MOODS = (STATEMENT, STATEMENT, STATEMENT, NEGATIVE, QUESTION)
+MOODS = ("statement", "statement", "statement", "negative", "question")
 
 
 class Predicate(NamedTuple):
@@ -31,17 +28,33 @@ class Predicate(NamedTuple):
         en, es = join(self.english_tail, en), join(self.spanish_tail, es)
         return self._replace(english_tail=en, spanish_tail=es)
 
+    def governed(self, verb: tuple[str, str, str], person: int, state: bool) -> "Predicate":
+        """Return this as an infinitive that depends on another verb.
+
+        verb: English ("want to", "can"), Spanish, and the Spanish linking word ("que", "a", ""). state: of
+        that verb. The infinitive's pronoun is attached to it: "quiero verlo", "tengo que levantarme".
+        """
+        first, _, to = verb[0].partition(" ")
+        infinitive = spanish.infinitive_group(self.spanish, self.clitic, person)
+        en, es = join(to, self.english, self.english_tail), join(verb[2], infinitive, self.spanish_tail)
+        return Predicate(first, verb[1], en, es, state=state)
+
 
 class Shape(NamedTuple):
     """Tense, mood and the words around the verb: what turns a predicate into a clause.
 
-    adverb: an adverb beside the verb ("always"), in both languages. asked: the question word, if any.
+    asked: the question word, if any. adverb: an adverb beside the verb ("always"), in both languages.
     """
 
     tense: str = "present"
-    mood: str = STATEMENT
-    adverb: Pair = NOTHING
+    mood: str = "statement"
     asked: Pair = NOTHING
+    adverb: Pair = NOTHING
+
+
+def any_mood(dice: Dice, *tenses: str) -> Shape:
+    """Draw one of these tenses, and a mood."""
+    return Shape(dice.pick(tenses), dice.pick(MOODS))
 
 
 def bare(verb: Entry, en: str = "", es: str = "", clitic: str = "") -> Predicate:
@@ -54,35 +67,24 @@ def be(copula: str, en: str = "", es: str = "") -> Predicate:
     return Predicate("be", copula, en, es, state=True)
 
 
-def bare_past(predicate: Predicate, shape: Shape, person: int) -> bool:
-    """Whether a statement looks the same in the present and in the past: "I read the book", "they put"."""
-    if shape.mood != STATEMENT or person == 2 or shape.tense not in ("present", "past"):
-        return False
-    return english.form(predicate.english, "past") == predicate.english
-
-
-def spanish_tense(tense: str, state: bool) -> str:
-    """The Spanish tense for an English one: imperfect for "used to" and for past states."""
-    return "imperfect" if tense == "used to" or (tense == "past" and state) else tense
-
-
 def english_clause(subject: Phrase, predicate: Predicate, shape: Shape) -> str:
     """Build the English clause, with do-support and inversion where the mood requires them."""
     auxiliary, negative, main, plain = english.verb_group(predicate.english, shape.tense, subject.person)
     adverb, asked, tail = shape.adverb[0], shape.asked[0], predicate.english_tail
-    first = negative if shape.mood == NEGATIVE else auxiliary
-    if asked or shape.mood == QUESTION:
+    first = negative if shape.mood == "negative" else auxiliary
+    if asked or shape.mood == "question":
         return join(asked, first, subject.english, adverb, main, tail)
-    if plain and shape.mood == STATEMENT:
+    if plain and shape.mood == "statement":
         return join(subject.english, adverb, plain, tail)
     return join(subject.english, first, adverb, main, tail)
 
 
 def spanish_clause(subject: Phrase, predicate: Predicate, shape: Shape) -> str:
     """Build the Spanish clause; after a question word, the subject follows the verb (and its adjective)."""
-    tense = spanish_tense(shape.tense, predicate.state)
+    past_state = shape.tense == "past" and predicate.state
+    tense = "imperfect" if past_state or shape.tense == "used to" else shape.tense
     group = spanish.verb_group(predicate.spanish, tense, subject.person, predicate.clitic)
-    verb = join(shape.adverb[1], "no" if shape.mood == NEGATIVE else "", group)
+    verb = join(shape.adverb[1], "no" if shape.mood == "negative" else "", group)
     if not shape.asked[1]:
         return join(subject.spanish, verb, predicate.spanish_tail)
     rest = (subject.spanish, predicate.spanish_tail)
@@ -90,21 +92,12 @@ def spanish_clause(subject: Phrase, predicate: Predicate, shape: Shape) -> str:
 
 
 def clause(subject: Phrase, predicate: Predicate, shape: Shape) -> Pair:
-    """The clause in English and Spanish, in small letters and without its closing mark."""
-    return english_clause(subject, predicate, shape), spanish_clause(subject, predicate, shape)
+    """The clause in English and Spanish, in small letters and without its closing mark.
 
-
-def governed(verb: tuple[str, str, str], predicate: Predicate, person: int, state: bool) -> Predicate:
-    """Make the predicate an infinitive that depends on another verb.
-
-    verb: English ("want to", "can"), Spanish, and the Spanish linking word ("que", "a", ""). state: as in
-    `Predicate`. The infinitive's pronoun is attached to it: "quiero verlo", "tengo que levantarme".
+    Raises Nonsense for questions about "I" or "we", which the grammar excludes.
     """
-    en, es, link = verb
-    first, _, to = en.partition(" ")
-    attached = spanish.infinitive_group(predicate.spanish, predicate.clitic, person)
-    tail = join(to, predicate.english, predicate.english_tail)
-    return Predicate(first, es, tail, join(link, attached, predicate.spanish_tail), state=state)
+    require(subject.person not in (0, 3) or not (shape.mood == "question" or shape.asked[0]))
+    return english_clause(subject, predicate, shape), spanish_clause(subject, predicate, shape)
 
 
 def finished(en: str, es: str, mark: str = ".") -> Pair:
@@ -114,23 +107,8 @@ def finished(en: str, es: str, mark: str = ".") -> Pair:
     return en[0].upper() + en[1:] + mark, opening + es[0].upper() + es[1:] + mark
 
 
-def mark(mood: str) -> str:
-    """The final punctuation mark of a mood."""
-    return "?" if mood == QUESTION else "."
-
-
-def asks_self(mood: str, subject: Phrase) -> bool:
-    """Whether this would be a question about "I" or "we", which the grammar excludes."""
-    return mood == QUESTION and subject.person in (0, 3)
-
-
-def sentence(subject: Phrase, said: Predicate, tense: str = "present", mood: str = STATEMENT) -> Pair:
-    """The finished sentence: a statement, or a yes/no question."""
-    require(not asks_self(mood, subject))
-    return finished(*clause(subject, said, Shape(tense, mood)), mark(mood))
-
-
-def wh_question(asked: Pair, subject: Phrase, said: Predicate, tense: str, mood: str = QUESTION) -> Pair:
-    """The finished question that begins with a question word."""
-    require(subject.person not in (0, 3))
-    return finished(*clause(subject, said, Shape(tense, mood, asked=asked)), "?")
+def sentence(subject: Phrase, said: Predicate, shape: Shape, opening: Pair = NOTHING) -> Pair:
+    """The finished sentence, with the words that open it ("yesterday"), if any."""
+    en, es = clause(subject, said, shape)
+    mark = "?" if shape.mood == "question" or shape.asked[0] else "."
+    return finished(join(opening[0], en), join(opening[1], es), mark)

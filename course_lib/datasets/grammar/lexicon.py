@@ -1,6 +1,7 @@
 """Lexicon: the entries of the tables of `data/`, with regular forms filled in by rule."""
 
 from functools import cache
+from typing import Any
 
 from course_lib.datasets.grammar import english, spanish
 from course_lib.datasets.grammar.tables import rows
@@ -32,6 +33,14 @@ class Noun(Entry):
         self.gender = self.gender[0]
 
 
+class Person(Noun):
+    """A noun for a person; `masculine` and `feminine` are its Spanish forms."""
+
+    def __init__(self, **cells: str):
+        own, sex = ("masculine", "man") if cells["gender"] == "m" else ("feminine", "woman")
+        super().__init__(**cells | {"spanish": cells[own], "kinds": f"person {sex} {cells['kinds']}"})
+
+
 class Adjective(Entry):
     """An adjective with its copula (ser or estar) and the kinds of nouns it can describe."""
 
@@ -40,77 +49,27 @@ class Adjective(Entry):
         self.comparative = self.comparative or english.comparative(self.english)
 
 
-class Verb(Entry):
-    """One use of a verb: its kinds of subjects and objects, and the constructions it allows."""
-
-
-class Place(Entry):
-    """A place with a proper name, or with an idiom in English ("at home")."""
+CLASSES = {"nouns": Noun, "measures": Noun, "people": Person, "adjectives": Adjective}
 
 
 @cache
-def entries(table: str, kind: type[Entry] = Entry) -> tuple:
-    """All entries of a table, as objects of this class."""
-    return tuple(kind(**row) for row in rows(table))
-
-
-def _person(english: str, plural: str, masculine: str, feminine: str, gender: str, kinds: str) -> Noun:
-    form, sex = (masculine, "man") if gender == "m" else (feminine, "woman")
-    kinds = f"person {sex} {kinds}"
-    return Noun(english=english, plural=plural, spanish=form, gender=gender, kinds=kinds)
+def entries(table: str) -> tuple[Any, ...]:
+    """All entries of a table."""
+    return tuple(CLASSES.get(table, Entry)(**row) for row in rows(table))
 
 
 @cache
-def people() -> tuple[Noun, ...]:
-    """All nouns for people, in the gender given in the table."""
-    return tuple(_person(**row) for row in rows("people"))
-
-
-def nouns() -> tuple[Noun, ...]:
-    """All nouns for things and animals."""
-    return entries("nouns", Noun)
-
-
-def adjectives() -> tuple[Adjective, ...]:
-    """All adjectives."""
-    return entries("adjectives", Adjective)
-
-
-def verbs() -> tuple[Verb, ...]:
-    """All uses of verbs."""
-    return entries("verbs", Verb)
-
-
-@cache
-def of_kind(*kinds: str) -> tuple[Noun, ...]:
-    """All nouns of any of these kinds; raises ValueError if there are none."""
-    found = tuple(noun for noun in people() + nouns() if set(noun.kinds) & set(kinds))
+def of_kind(tables: str, *kinds: str) -> tuple[Any, ...]:
+    """All entries of these tables that are of any of these kinds; raises ValueError if there are none."""
+    known = [entry for table in tables.split() for entry in entries(table)]
+    found = tuple(entry for entry in known if set(entry.kinds) & set(kinds))
     if not found:
-        raise ValueError(f"no noun is of kind {' or '.join(kinds)}")
+        raise ValueError(f"no entry of {tables} is of kind {' or '.join(kinds)}")
     return found
 
 
 @cache
-def places(*kinds: str) -> tuple[Noun | Place, ...]:
-    """All places of any of these kinds, by name or by noun."""
-    known = *entries("places", Place), *(noun for noun in nouns() if noun.preposition)
-    return tuple(place for place in known if set(place.kinds) & set(kinds))
-
-
-@cache
 def describing(noun: Noun) -> tuple[Adjective, ...]:
-    """All adjectives that can describe a noun."""
-    return tuple(adjective for adjective in adjectives() if set(adjective.kinds) & set(noun.kinds))
-
-
-@cache
-def adverbials(kind: str) -> tuple[tuple[str, str, bool], ...]:
-    """All adverbials of a kind: English, Spanish, and whether it may open a sentence."""
-    found = (one for one in entries("adverbials") if kind in one.kinds)
-    return tuple((one.english, one.spanish, one.front == "yes") for one in found)
-
-
-@cache
-def expressions(kind: str) -> tuple[tuple[str, str], ...]:
-    """All fixed expressions of a kind, in English and Spanish; the frequent ones are repeated."""
-    return tuple((row["english"], row["spanish"]) for row in rows("expressions") if row["kind"] == kind)
+    """All adjectives that can stand beside a noun: for lasting qualities, and for how drinks are served."""
+    fitting = (one for one in entries("adjectives") if set(one.kinds) & set(noun.kinds))
+    return tuple(one for one in fitting if one.position != "never")

@@ -3,13 +3,15 @@
 import random
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from course_lib.datasets.grammar import english, lexicon, spanish
-from course_lib.datasets.grammar.lexicon import Adjective, Entry, Noun, Place, entries, places
+from course_lib.datasets.grammar import english, spanish
+from course_lib.datasets.grammar.lexicon import Adjective, Entry, Noun, Person, entries, of_kind
 from course_lib.datasets.grammar.tables import rows
 
 Card = TypeVar("Card")
+Pair = tuple[str, str]  # English, Spanish
+NOTHING: Pair = ("", "")
 OWN = {"m": "his", "f": "her"}
 POSSESSIVES = ("my", "your", "his", "her", "our", "their")
 NUMBERS = ("two", "three", "four", "five", "six", "ten")
@@ -25,12 +27,19 @@ def require(sensible: bool) -> None:
         raise Nonsense
 
 
-def attempt(pattern: Callable[["Dice"], Card], dice: "Dice") -> Card | None:
-    """Draw once from a pattern; None if the draw makes no sense."""
-    try:
-        return pattern(dice)
-    except Nonsense:
-        return None
+def fill(found: dict[str, Card], draw: Callable[[int], tuple[str, Card] | None], wanted: int) -> None:
+    """Draw until `found` has `wanted` more sentences, at most 8 times per sentence.
+
+    draw: given the number of the draw, returns a sentence with its translation (or label), or None.
+    Raises ValueError if a sentence gets two translations (or labels).
+    """
+    full = len(found) + wanted
+    for number in range(8 * wanted):
+        if len(found) == full:
+            break
+        drawn = draw(number)
+        if drawn and found.setdefault(*drawn) != drawn[1]:
+            raise ValueError(f"{drawn[0]!r} is both {found[drawn[0]]!r} and {drawn[1]!r}")
 
 
 class Dice:
@@ -50,17 +59,18 @@ class Dice:
         """Draw True with this probability."""
         return self.roll() < probability
 
+    def entry(self, tables: str, *kinds: str) -> Any:
+        """Draw an entry of these tables, of one of these kinds if any are given."""
+        return self.pick(of_kind(tables, *kinds) if kinds else entries(tables))
+
     def noun(self, *kinds: str) -> Noun:
         """Draw a noun of any of these kinds."""
-        return self.pick(lexicon.of_kind(*kinds))
+        return self.entry("people nouns", *kinds)
 
-    def entry(self, table: str, kind: type[Entry] = Entry) -> Entry:
-        """Draw an entry of a table."""
-        return self.pick(entries(table, kind))
-
-    def expression(self, kind: str) -> tuple[str, str]:
-        """Draw a fixed expression of this kind."""
-        return self.pick(lexicon.expressions(kind))
+    def words(self, table: str, *kinds: str) -> Pair:
+        """Draw an entry of a table: its words in English and Spanish."""
+        found = self.entry(table, *kinds)
+        return found.english, found.spanish
 
 
 class Phrase(NamedTuple):
@@ -88,7 +98,6 @@ class Phrase(NamedTuple):
 
 PRONOUNS = tuple(Phrase(**row | {"person": int(row["person"])}) for row in rows("pronouns"))
 WITH = {"con mí": "conmigo", "con ti": "contigo"}
-WHO = Phrase("who", "quién", own="their")
 
 
 def join(*words: str) -> str:
@@ -106,7 +115,6 @@ def _determiners(number: str) -> dict[str, dict[str, str]]:
     return {row[number]: row for row in rows("determiners") if row[number]}
 
 
-@cache
 def determiner(word: str, gender: str, many: bool) -> str:
     """The Spanish determiner for an English one, or "" for none; raises KeyError for an unknown word."""
     if not word:
@@ -119,15 +127,15 @@ def agree(adjective: Adjective, gender: str, many: bool) -> str:
     return spanish.agree(adjective.spanish, adjective.feminine, adjective.plural, gender, many)
 
 
-def modified(noun: Noun, adjective: Adjective | None, many: bool) -> tuple[str, str]:
+def modified(noun: Noun, adjective: Adjective | None, many: bool) -> Pair:
     """Noun and adjective: adjective first in English, last in Spanish (except in "un buen libro")."""
     en, es = (noun.plural, noun.spanish_plural) if many else (noun.english, noun.spanish)
     if adjective is None:
         return en, es
     form = agree(adjective, noun.gender, many)
     if adjective.position == "before":
-        short = form.removesuffix("o") if noun.gender == "m" and not many else form
-        return f"{adjective.english} {en}", f"{short} {es}"
+        form = form.removesuffix("o") if noun.gender == "m" and not many else form
+        return f"{adjective.english} {en}", f"{form} {es}"
     return f"{adjective.english} {en}", f"{es} {form}"
 
 
@@ -143,9 +151,8 @@ def noun_phrase(word: str, noun: Noun, many: bool = False, adjective: Adjective 
     if noun.stressed_a and not many:
         spanish_word = {"la": "el", "una": "un"}.get(spanish_word, spanish_word)  # el agua, un águila
     word = {"a": english.article(en), "generic": ""}.get(word, word)
-    own = OWN[noun.gender] if "person" in noun.kinds else "its"
-    person, own = (4, "their") if many else (2, own)
-    return Phrase(join(word, en), join(spanish_word, es), person, noun.gender, own, noun=noun)
+    own = "their" if many else OWN[noun.gender] if isinstance(noun, Person) else "its"
+    return Phrase(join(word, en), join(spanish_word, es), 4 if many else 2, noun.gender, own, noun=noun)
 
 
 @cache
@@ -179,27 +186,26 @@ def human(dice: Dice, kind: str = "person") -> Phrase:
     if kind == "person" and dice.chance(0.35):
         return dice.pick(names())
     noun = dice.noun(kind)
-    many = "parent" not in noun.kinds and dice.chance(0.4)
-    words = ("the", "the", "the", *pointing(many))
     if "spouse" in noun.kinds:
-        words = ("my", "your", "his" if noun.gender == "f" else "her")
-    elif {"kin", "parent"} & set(noun.kinds):
-        words = ("my", "my", "your", "your", "our", "his", "her", "their")
+        return noun_phrase(dice.pick(("my", "your", "his" if noun.gender == "f" else "her")), noun)
+    many = "parent" not in noun.kinds and dice.chance(0.4)
+    related = {"kin", "parent", "known"} & set(noun.kinds)
+    words = ("my", *POSSESSIVES) if related else ("the", "the", *pointing(many))
     return noun_phrase(dice.pick(words), noun, many)
 
 
-def place_phrase(place: Noun | Place, english_link: str) -> tuple[str, str]:
+def place_phrase(place: Entry, english_link: str) -> Pair:
     """A place with an English preposition ("to", "at", or "" for none), and in Spanish without one.
 
     "at" means the preposition that the place requires: at home, in the park, on the island.
     """
-    if isinstance(place, Place):
+    if not isinstance(place, Noun):
         return {"to": place.to, "at": place.at, "": place.english}[english_link], place.spanish
     thing = noun_phrase("the", place)
     return join(place.preposition if english_link == "at" else english_link, thing.english), thing.spanish
 
 
-def location(dice: Dice, *kinds: str) -> tuple[str, str]:
+def location(dice: Dice, *kinds: str) -> Pair:
     """Draw a place of one of these kinds, with prepositions: "at home", "en casa"."""
-    en, es = place_phrase(dice.pick(places(*kinds)), "at")
+    en, es = place_phrase(dice.entry("places nouns", *kinds), "at")
     return en, f"en {es}"

@@ -9,9 +9,10 @@ The label is the sentiment of the main clause after all negations, by these conv
 """
 
 import hashlib
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 
-from course_lib.datasets.grammar.phrases import Dice, join
+from course_lib.datasets.grammar.phrases import Dice, fill, join
 from course_lib.datasets.grammar.tables import rows
 
 SEED = 20261
@@ -91,19 +92,18 @@ PATTERNS = (plain, contrast, agreement, expectation, ending, advice)
 WANTED = dict(zip(PATTERNS, (1200, 4500, 3500, 2400, 400, 200), strict=True))  # sentences of each pattern
 
 
+def _draw(pattern: Callable[[Dice, int], str], dice: Dice, number: int) -> Review:
+    """Draw a sentence with its label; every other one is negative."""
+    verdict = 1 - number % 2
+    text = pattern(dice, verdict)
+    return f"{text[0].upper()}{text[1:]}.", verdict
+
+
 @cache
 def _reviews() -> tuple[Review, ...]:
     found: dict[str, int] = {}
     for pattern, wanted in WANTED.items():
-        dice, full = Dice(f"{SEED} {pattern.__name__}"), len(found) + wanted
-        for draw in range(8 * wanted):
-            if len(found) == full:
-                break
-            verdict = 1 - draw % 2
-            text = pattern(dice, verdict)
-            sentence = f"{text[0].upper()}{text[1:]}."
-            if found.setdefault(sentence, verdict) != verdict:
-                raise ValueError(f"{sentence!r} has two labels")
+        fill(found, partial(_draw, pattern, Dice(f"{SEED} {pattern.__name__}")), wanted)
     return tuple(sorted(found.items(), key=lambda review: hashlib.sha256(review[0].encode()).hexdigest()))
 
 

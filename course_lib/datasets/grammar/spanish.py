@@ -37,112 +37,49 @@ def _irregular() -> dict[tuple[str, str], str]:
     return {(row["infinitive"], row["tense"]): row["forms"] for row in rows("spanish_verbs")}
 
 
-def _swap(stem: str, change: str) -> str:
-    """Change the last vowel of a stem: pens, e>ie gives piens."""
-    old, new = change.split(">")
-    head, _, tail = stem.rpartition(old)
-    return head + new + tail
-
-
-def _weak(infinitive: str) -> str:
-    """The weak stem of stem-changing -ir verbs, with i or u: pidió, durmiendo, prefirieron."""
-    change, stem = _irregular().get((infinitive, "stem"), ""), infinitive[:-2]
-    if not change or not infinitive.endswith("ir"):
-        return stem
-    return _swap(stem, "o>u" if change == "o>ue" else "e>i")
-
-
-def _spell(stem: str, ending: str, infinitive: str) -> str:
-    """Spelling changes that keep the sound of the last consonant: saqué, pagué, empecé, protejo."""
-    front = ending[0] in "eéií"
-    if infinitive.endswith("ar") and front:
-        stem = re.sub(r"z$", "c", re.sub(r"g$", "gu", re.sub(r"c$", "qu", stem)))
-    elif not infinitive.endswith("ar") and not front:
-        stem = re.sub(r"([aeo])c$", r"\1zc", stem)
-        stem = re.sub(r"([^n])g$", r"\1j", stem) if not stem.endswith("gu") else stem[:-1]
-        if infinitive.endswith("ducir"):
-            stem = re.sub(r"c$", "zc", stem)
-    return stem + ending
-
-
 @cache
-def _endings(infinitive: str, tense: str) -> list[str]:
-    endings = next(row for row in rows("spanish_endings") if row["tense"] == tense)
-    return endings[infinitive[-2:].translate(STRONG)].split()
-
-
-def _present(infinitive: str, tense: str = "present") -> list[str]:
-    """Present forms of stem-changing verbs: the vowel changes where it is stressed (all but nosotros)."""
-    change, stem = _irregular().get((infinitive, "stem"), ""), infinitive[:-2]
-    stems = [_swap(stem, change) if change else stem] * 5
-    stems[3] = _weak(infinitive) if tense == "subjunctive" else stem
-    y = "y" if re.search(r"(?<!g)uir$", infinitive) else ""  # construyo, construimos
-    pairs = zip(stems, _endings(infinitive, tense), strict=True)
-    return [_spell(stem + (y if ending[0] != "i" else ""), ending, infinitive) for stem, ending in pairs]
-
-
-def _soften(form: str) -> str:
-    """Spell an unstressed i between vowels as y (leyó), and add the accent after a, e, o (leíste)."""
-    form = re.sub(r"(?<![gq])([aeou])i(?=[oóe])", r"\1y", form)
-    return re.sub(r"([aeo])i(?=st|mos|d)", r"\1í", form)
-
-
-def _preterite(infinitive: str) -> list[str]:
-    stem, weak = infinitive[:-2], _weak(infinitive)
-    stems = zip((stem, stem, weak, stem, weak), _endings(infinitive, "past"), strict=True)
-    forms = [_spell(stem, ending, infinitive) for stem, ending in stems]
-    return forms if infinitive.endswith("ar") else [_soften(form) for form in forms]
-
-
-def _subjunctive(infinitive: str) -> list[str]:
-    """Present subjunctive, formed from an irregular yo form if there is one: tengo, tenga."""
-    first = _irregular().get((infinitive, "present"), "").split(" ")[0]
-    if first.endswith("go"):
-        return [first[:-1] + ending for ending in _endings(infinitive, "subjunctive")]
-    return _present(infinitive, "subjunctive")
+def _endings(tense: str) -> dict[str, str]:
+    return next(row for row in rows("spanish_endings") if row["tense"] == tense)
 
 
 @cache
 def conjugate(infinitive: str, tense: str) -> tuple[str, ...]:
     """Conjugate a verb, without clitics: yo, tú, él, nosotros, ellos.
 
-    tense: "present", "past" (preterite), "imperfect", "future", "conditional" or "subjunctive".
-    Source: the paradigms of the Real Academia Española's grammar; exceptions in data/spanish_verbs.csv.
+    tense: "present", "past" (preterite), "imperfect", "future" or "conditional".
+    Source: the paradigms of the Real Academia Española's grammar; all forms that do not consist of the stem
+    and a regular ending are in data/spanish_verbs.csv.
     """
     if found := _irregular().get((infinitive, tense)):
         return tuple(found.split())
-    rules = {"present": _present, "past": _preterite, "subjunctive": _subjunctive}
-    if tense in rules:
-        return tuple(rules[tense](infinitive))
     stem = infinitive.translate(STRONG)
-    stem = stem[:-2] if tense == "imperfect" else _irregular().get((infinitive, "future stem"), stem)
-    return tuple(stem + ending for ending in _endings(infinitive, tense))
+    endings = _endings(tense)[stem[-2:]].split()
+    return tuple((stem if tense in ("future", "conditional") else stem[:-2]) + ending for ending in endings)
 
 
-@cache
 def gerund(infinitive: str) -> str:
     """Gerund: comiendo, hablando, leyendo, durmiendo."""
-    if found := _irregular().get((infinitive, "gerund")):
-        return found
-    if infinitive.endswith("ar"):
-        return infinitive[:-2] + "ando"
-    return _soften(_weak(infinitive) + "iendo")
+    regular = infinitive[:-2] + ("ando" if infinitive.endswith("ar") else "iendo")
+    return _irregular().get((infinitive, "gerund"), regular)
 
 
-@cache
 def participle(infinitive: str) -> str:
     """Past participle: comido, hablado, leído, abierto."""
-    if found := _irregular().get((infinitive, "participle")):
-        return found
-    return infinitive[:-2] + "ado" if infinitive.endswith("ar") else _soften(infinitive[:-2] + "ido")
+    regular = infinitive[:-2] + ("ado" if infinitive.endswith("ar") else "ido")
+    return _irregular().get((infinitive, "participle"), regular)
 
 
-@cache
 def command(infinitive: str, negative: bool) -> str:
-    """Imperative, informal singular (tú): abre, no abras."""
-    if negative:
-        return "no " + conjugate(infinitive, "subjunctive")[1]
-    return _irregular().get((infinitive, "command")) or conjugate(infinitive, "present")[2]
+    """Imperative, informal singular (tú): abre, no abras.
+
+    The negative one is the subjunctive, which follows the yo form: hago, no hagas; busco, no busques.
+    """
+    if not negative:
+        return _irregular().get((infinitive, "command"), conjugate(infinitive, "present")[2])
+    regular = conjugate(infinitive, "present")[0][:-1] + "as"
+    if infinitive.endswith("ar"):
+        regular = re.sub("z$", "c", re.sub("g$", "gu", re.sub("c$", "qu", regular[:-2]))) + "es"
+    return f"no {_irregular().get((infinitive, 'forbidden'), regular)}"
 
 
 def bare(infinitive: str) -> str:
