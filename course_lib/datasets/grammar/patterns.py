@@ -21,7 +21,7 @@ from course_lib.datasets.grammar.phrases import NOTHING, Dice, Pair, Phrase, joi
 from course_lib.datasets.grammar.predicates import HABITS, YOU, predicate, scene, subject, timed, verbs_with
 
 LIKED = ("food", "drink", "dish", "fruit", "pet", "sport", "subject", "clothes", "plant", "farmanimal")
-SEEN = ("clothes", "readable", "show", "song", "vehicle", "furniture", "gift")
+SEEN = ("clothes", "reading", "show", "song", "vehicle", "furniture", "gift")
 BELONGINGS = ("portable", "clothes", "vehicle", "pet", "furniture", "readable")
 HOMES = (("losable", ""), ("portable", ""), ("job", "place"), ("pet", "room"), ("farmanimal", "pasture"))
 
@@ -46,6 +46,7 @@ def denial(dice: Dice) -> Pair:
     """ "Ana didn't buy the book." """
     verb, doer, tense, said = scene(dice, "fixed")
     said, opening = timed(dice, verb, tense, said)
+    require(opening == NOTHING or tense.time != "habit")
     return sentence(doer, said, Shape(tense.english, "negative"), opening)
 
 
@@ -157,7 +158,8 @@ def asked_where(dice: Dice) -> Pair:
 def asked_who(dice: Dice) -> Pair:
     """ "Who broke the window?" """
     verb, who = dice.entry("verbs"), Phrase("who", "quién", own="their")
-    tense, said = dice.pick(predicates.tenses(verb)), predicate(dice, verb, who)
+    tense = dice.pick(predicates.tenses(verb))
+    said = predicate(dice, verb, who, HABITS[verb.habit] if tense.time == "habit" else "fixed")
     require(tense.asked == "yes" and "person" in verb.subject and "their" not in said.english_tail.split())
     said, _ = timed(dice, verb, tense, said)
     return finished(*clause(who, said, Shape(tense.english)), "?")
@@ -225,9 +227,10 @@ def comparison(dice: Dice) -> Pair:
     """ "Ana is taller than Pedro.", "This car is as fast as that car." """
     adjective = dice.entry("adjectives")
     kind = dice.pick(adjective.kinds)
-    first, second = _described(dice, kind), _described(dice, kind)
+    first, human = _described(dice, kind), kind in ("person", "man")
+    second = subject(dice, (kind,)) if human else topic(dice, first.noun)
     require(adjective.graded == "yes" and adjective.copula == "ser" and kind != "place")
-    require(first.english != second.english and (first.noun is None or first.noun != second.noun))
+    require(first.english != second.english and (human or first.many == second.many))
     require(second.person != 3 and {first.person, second.person} not in ({0, 3}, {1, 3}))
     form, than = phrases.agree(adjective, first.gender, first.many), second.object or second.english
     en, es = f"{adjective.comparative} than {than}", f"más {form} que"

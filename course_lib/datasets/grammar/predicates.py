@@ -56,8 +56,8 @@ def thing(dice: Dice, noun: Noun, owner: Phrase, style: str = "open") -> Phrase:
     """
     kinds, mass = set(noun.kinds), noun.count == "mass"
     own = "the" if "common" in kinds or owner.own == "its" else owner.own
-    for kind in kinds & ONLY.keys():
-        return noun_phrase(ONLY[kind], noun)
+    if only := [ONLY[kind] for kind in noun.kinds if kind in ONLY]:
+        return noun_phrase(only[0], noun)
     if noun.count == "single" or OWNED & kinds:
         return noun_phrase(own, noun)
     several = "pairs" in kinds or (owner.many and "clothes" in kinds)  # we wear our hats
