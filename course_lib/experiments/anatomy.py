@@ -33,7 +33,6 @@ from course_lib.lectures.dlstudio import (
     translations,
 )
 from course_lib.lectures.dlstudio.deviations import FLAT
-from course_lib.utils.progress_bar import say
 
 STORED = Path(__file__).parent / "results" / "anatomy.json"
 PAIRS, HELD_OUT = 500, 100
@@ -221,12 +220,7 @@ def find(fixed: Iterable[str], parts: Iterable[str]) -> dict[str, Any] | None:
 
 def add(part: str, run: dict[str, Any]) -> None:
     """Store one run, keeping what another process may have stored in the meantime."""
-    content = read()
-    runs = content["runs"].setdefault(part, [])
-    if run["fixed"] not in [other["fixed"] for other in runs]:
-        runs.append(run)
-    storage.write_runs(STORED, content)
-    say(f"{part} {json.dumps(run)}")
+    storage.add_runs(STORED, read(), part, [run], "fixed")
 
 
 def read() -> dict[str, Any]:

@@ -186,13 +186,7 @@ def on_few_images(name: str, **overrides: Any) -> dict[str, Any]:
 
 def add(part: str, run: dict[str, Any]) -> None:
     """Store one run, replacing one with the same name and seed."""
-    content = read()
-    key = (run["name"], run["seed"])
-    others = [other for other in content["runs"].get(part, []) if (other["name"], other["seed"]) != key]
-    content["runs"][part] = [*others, run]
-    storage.write_runs(STORED, content)
-    short = {name: value for name, value in run.items() if name not in ("losses", "confusion")}
-    print(part, json.dumps(short), flush=True)
+    storage.add_runs(STORED, read(), part, [run], "name", "seed")
 
 
 def read() -> dict[str, Any]:

@@ -73,12 +73,7 @@ def attempt(name: str, seconds: float, settings: Mapping[str, Any], seed: int) -
 def add(part: str, run: dict[str, Any]) -> None:
     """Store one run, replacing one with the same name and seed."""
     content = storage.read_runs(STORED, "course_lib.experiments.cifar10_quality")
-    key = (run["name"], run["seed"])
-    others = [other for other in content["runs"].get(part, []) if (other["name"], other["seed"]) != key]
-    content["runs"][part] = [*others, run]
-    storage.write_runs(STORED, content)
-    short = {name: value for name, value in run.items() if name not in ("losses", "confusion")}
-    print(part, json.dumps(short), flush=True)
+    storage.add_runs(STORED, content, part, [run], "name", "seed")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -216,11 +216,7 @@ def count(model: nn.Module) -> int:
 
 def add(part: str, run: dict[str, Any]) -> None:
     """Store one run, replacing one with the same recipe."""
-    content = read()
-    others = [other for other in content["runs"].get(part, []) if other["recipe"] != run["recipe"]]
-    content["runs"][part] = [*others, run]
-    storage.write_runs(STORED, content)
-    print(part, json.dumps(run), flush=True)
+    storage.add_runs(STORED, read(), part, [run], "recipe")
 
 
 def read() -> dict[str, Any]:

@@ -27,7 +27,6 @@ from course_lib.text.bleu import held_out_scores
 from course_lib.text.tokenizers import Tokenizer
 from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import Diverged, train
-from course_lib.utils.progress_bar import say
 
 STORED = Path(__file__).parent / "results" / "norms.json"
 SIZES = {"d_model": 64, "heads": 4, "d_ff": 128, "max_tokens": 32, "dropout": 0.0}
@@ -194,12 +193,7 @@ def known(part: str) -> list[dict[str, Any]]:
 
 def add(part: str, run: dict[str, Any]) -> None:
     """Store one run, keeping what another process may have stored in the meantime."""
-    content = read()
-    runs = content["runs"].setdefault(part, [])
-    if run["recipe"] not in [other["recipe"] for other in runs]:
-        runs.append(run)
-    storage.write_runs(STORED, content)
-    say(f"{part} {json.dumps(run)}")
+    storage.add_runs(STORED, read(), part, [run], "recipe")
 
 
 def measured(recipe: Recipe) -> dict[str, Any]:

@@ -29,7 +29,6 @@ from course_lib.text.bleu import held_out_scores
 from course_lib.text.tokenizers import Tokenizer
 from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import train
-from course_lib.utils.progress_bar import say
 
 STORED = Path(__file__).parent / "results" / "pretraining.json"
 MAX_WORDS, VOCAB, BATCH, EVERY, HELD_OUT = 5, 4000, 32, 100, 400
@@ -259,13 +258,9 @@ def known(part: str) -> list[dict[str, Any]]:
 def add(part: str, run: dict[str, Any], recipe: Recipe) -> None:
     """Store one run and its pretraining time, keeping what another process may have stored meanwhile."""
     content = read()
-    runs = content["runs"].setdefault(part, [])
-    if run["recipe"] not in [other["recipe"] for other in runs]:
-        runs.append(run)
     seconds = content["pretraining seconds"].setdefault(recipe.start, {})
     seconds.setdefault(str(recipe.seed), round(pretrained(recipe.start, recipe.seed)[1], 1))
-    storage.write_runs(STORED, content)
-    say(f"{part} {json.dumps(run)}")
+    storage.add_runs(STORED, content, part, [run], "recipe")
 
 
 def read() -> dict[str, Any]:

@@ -13,7 +13,6 @@ same name, seed and number of steps in results/translation_recipe.json; `stored(
 """
 
 import argparse
-import json
 import time
 from collections.abc import Iterable
 from copy import deepcopy
@@ -185,12 +184,7 @@ def known_cost(name: str) -> float:
 
 def add(part: str, rows: Iterable[dict[str, Any]]) -> None:
     """Store some rows, replacing those with the same name, seed and number of steps."""
-    content = read()
-    new = {tuple(row.get(key) for key in KEY): row for row in rows}
-    others = [row for row in content["runs"].get(part, []) if tuple(row.get(key) for key in KEY) not in new]
-    content["runs"][part] = [*others, *new.values()]
-    storage.write_runs(RESULTS, content)
-    print(*(json.dumps(row) for row in new.values()), sep="\n", flush=True)
+    storage.add_runs(RESULTS, read(), part, rows, *KEY)
 
 
 def read() -> dict[str, Any]:

@@ -277,12 +277,7 @@ def known_cost(name: str) -> float:
 
 def add(part: str, runs: list[dict[str, Any]]) -> None:
     """Store some runs, replacing those with the same name and seed."""
-    content = read()
-    new = {(run["name"], run.get("seed")) for run in runs}
-    others = [run for run in content["runs"].get(part, []) if (run["name"], run.get("seed")) not in new]
-    content["runs"][part] = [*others, *runs]
-    storage.write_runs(STORED, content)
-    print(*(json.dumps(run) for run in runs), sep="\n", flush=True)
+    storage.add_runs(STORED, read(), part, runs, "name", "seed")
 
 
 def read() -> dict[str, Any]:

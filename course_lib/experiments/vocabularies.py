@@ -27,7 +27,6 @@ from course_lib.text.bleu import corpus_bleu
 from course_lib.text.tokenizers import UNK, Tokenizer
 from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import History, train
-from course_lib.utils.progress_bar import say
 
 STORED = Path(__file__).parent / "results" / "vocabularies.json"
 SIZES = {"d_model": 128, "heads": 4, "d_ff": 512, "max_tokens": 48, "dropout": 0.1}
@@ -213,10 +212,7 @@ def find(recipe: Recipe, *parts: str) -> dict[str, Any] | None:
 
 def add(part: str, run: dict[str, Any]) -> None:
     """Store one run, keeping what another process may have stored in the meantime."""
-    content = read()
-    content["runs"].setdefault(part, []).append(run)
-    storage.write_runs(STORED, content)
-    say(f"{part} {json.dumps(run)}")
+    storage.add_runs(STORED, read(), part, [run], "recipe")
 
 
 def read() -> dict[str, Any]:
