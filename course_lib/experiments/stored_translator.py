@@ -27,12 +27,12 @@ from course_lib.training.trainer import train
 
 STORED = Path(__file__).parent / "models" / "translator"
 EXAMPLES = [  # from the validation set: not seen in training
-    "She often sleeps in the kitchen.",
-    "The cat is older than that mouse.",
-    "Diego sometimes drives our trucks.",
-    "Don't fill that big suitcase, please.",
-    "My photo was next to my bag.",
-    "Did his mother talk with them on Wednesday?",
+    "The farmer sometimes sleeps well.",
+    "My songs are as pretty as her songs.",
+    "Clara and Carlos carried those blue boxes.",
+    "Don't rest in the park.",
+    "The phone is next to that suitcase.",
+    "Did Julia and Diego get married on Sunday?",
 ]
 
 
