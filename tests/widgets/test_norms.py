@@ -70,7 +70,7 @@ def test_the_gradients_are_those_of_each_block() -> None:
         ((5.4, 5.5, 5.4), "Every run collapsed"),
         ((5.4, 3.0, 3.1), "1 of 3 runs collapsed"),
         ((4.94, 5.233, 4.95), "1 of 3 runs collapsed"),  # within 2 % of the unigram level
-        ((5.06, 5.17, 5.1), "No run collapsed"),
+        ((5.06, 5.14, 5.1), "No run collapsed"),
         ((3.0, 3.1, 3.2), "No run collapsed"),
     ],
 )
