@@ -4,10 +4,6 @@ import math
 from collections.abc import Sequence
 from itertools import zip_longest
 
-import torch
-from jaxtyping import Int
-from torch import Tensor
-
 from course_lib.training.config import TrainConfig
 
 SMALLEST_SCALE = 2.0**-10  # of fp16 losses; it starts at 2^16 and is halved at each overflow
@@ -51,13 +47,3 @@ def collapsed(losses: Sequence[float], unigram: float) -> str:
         return ""
     known = "a model that knows only the token frequencies"
     return f"collapse: the loss is stuck at {mean:.2f}, and {known} has {unigram:.2f}"
-
-
-def unigram_loss(ids: Sequence[int] | Int[Tensor, " n"], vocab: int, label_smoothing: float = 0.0) -> float:
-    """Unigram loss, in nats: of a model that knows only the frequencies of the target tokens `ids`.
-
-    It is the entropy of the frequencies after label smoothing, the lowest possible loss without context.
-    """
-    counts = torch.bincount(torch.as_tensor(ids).flatten(), minlength=vocab).double()
-    smoothed = (1 - label_smoothing) * counts / counts.sum() + label_smoothing / vocab
-    return -torch.special.xlogy(smoothed, smoothed).sum().item()

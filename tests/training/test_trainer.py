@@ -1,7 +1,6 @@
 """The training loop: it learns, resumes to the same losses even after a kill, and stops when all is lost."""
 
 import json
-import math
 import os
 import shutil
 import signal
@@ -20,10 +19,11 @@ from torch import nn
 from course_lib.datasets.batching import Batches, EpochBatchSampler, TensorExamples
 from course_lib.layers.attention import MultiHeadAttention, cpu_bf16_attention
 from course_lib.tasks.translation import translate
+from course_lib.text.unigram import unigram_loss
 from course_lib.training import trainer
 from course_lib.training.checkpoints import Checkpoints
 from course_lib.training.config import TrainConfig
-from course_lib.training.diagnostics import JUDGED, blown_up, collapsed, not_finite, unigram_loss
+from course_lib.training.diagnostics import JUDGED, blown_up, collapsed, not_finite
 from course_lib.training.run_record import OtherRun
 from course_lib.training.trainer import Diverged, Trainer, train
 
@@ -185,11 +185,6 @@ def test_a_loss_blows_up_only_if_all_of_the_last_20_are_high():
     assert blown_up([2.0] * 20 + [8.1] * 20) == "the loss blew up from 2 to 8.1 at step 40"
     assert blown_up([2.0] * 20 + [8.1] * 19 + [7.9]) == blown_up([2.0] * 20 + [8.0] * 20) == ""
     assert blown_up([2.0] + [900.0] * 20) == blown_up([]) == ""
-
-
-def test_the_unigram_loss_is_the_entropy_of_the_frequencies():
-    assert unigram_loss([0, 1, 1, 2], vocab=4) == pytest.approx(1.5 * math.log(2))
-    assert unigram_loss([0, 1], vocab=4, label_smoothing=1.0) == pytest.approx(math.log(4))
 
 
 def test_losses_without_gradients_can_be_judged():
