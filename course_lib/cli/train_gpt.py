@@ -65,7 +65,7 @@ def settings(args, data, tokens, objective, config):
 
 def unigram(ids, tokens):
     """The loss of a model that knows only how often each token occurs."""
-    from course_lib.training.diagnostics import unigram_loss
+    from course_lib.text.unigram import unigram_loss
 
     return unigram_loss(ids, len(tokens))
 

@@ -124,7 +124,7 @@ def write_scores(out, rows) -> None:
 
 def unigram(objective, batches):
     """The loss of a model that knows only how often each target token occurs."""
-    from course_lib.training.diagnostics import unigram_loss
+    from course_lib.text.unigram import unigram_loss
 
     ids = [i for _, target in batches.dataset.ids for i in target[1:]]
     return unigram_loss(ids, objective.model.config.vocab, objective.label_smoothing)

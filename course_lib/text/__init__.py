@@ -1,4 +1,4 @@
-"""Text: tokenizers, BLEU, error analysis."""
+"""Text: tokenizers, BLEU, error analysis, token frequencies."""
 
 from course_lib.utils.lazy import lazy_exports
 
@@ -25,5 +25,6 @@ _EXPORTS = {
         "WordTokenizer",
         "load_tokenizer",
     ],
+    "unigram": ["unigram_loss"],
 }
 __getattr__, __dir__, __all__ = lazy_exports(__name__, _EXPORTS)

@@ -81,7 +81,5 @@ class Checkpoints:
                 broken.append(f"{self.path(step).name} has no usable training state: {error!r}")
                 _log.warning("skipping a broken checkpoint, trying the one before: %s", broken[-1])
         if broken:
-            names = "; ".join(broken)
-            raise BrokenCheckpoint(
-                f"no checkpoint in {self.folder} is intact; delete it to start over: {names}"
-            )
+            start = f"no checkpoint in {self.folder} is intact; delete it to start over: "
+            raise BrokenCheckpoint(start + "; ".join(broken))

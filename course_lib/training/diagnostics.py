@@ -2,17 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from itertools import zip_longest
-
-import torch
-from jaxtyping import Int
-from torch import Tensor
 
 from course_lib.training.config import TrainConfig
 
-SMALLEST_SCALE = 2.0**-10  # of fp16 losses; it starts at 2^16 and is halved at each overflow
 AT_UNIGRAM = 0.98  # of the unigram loss: a final loss below it shows that something has been learned
-JUDGED = 100  # number of consecutive high losses that mean collapse
 
 
 class Diverged(RuntimeError):
@@ -24,12 +17,12 @@ class Diverged(RuntimeError):
         super().__init__(f"{seen} ({settings}): try a lower lr, a longer warm-up{other}")
 
 
-def not_finite(step: int, losses: Sequence[float], norms: Sequence[float] = ()) -> str:
+def not_finite(step: int, losses: Sequence[float], norms: Sequence[float]) -> str:
     """Describe the first loss or gradient norm that is not finite; "" if all are finite.
 
     step: of the last loss and norm.
     """
-    for i, (loss, norm) in enumerate(zip_longest(losses, norms, fillvalue=0.0), step - len(losses) + 1):
+    for i, (loss, norm) in enumerate(zip(losses, norms, strict=True), step - len(losses) + 1):
         for what, value in (("loss", loss), ("gradient", norm)):
             if not math.isfinite(value):
                 return f"the {what} became {value} at step {i}"
@@ -37,27 +30,19 @@ def not_finite(step: int, losses: Sequence[float], norms: Sequence[float] = ()) 
 
 
 def blown_up(losses: Sequence[float]) -> str:
-    """Describe a loss that blew up: the last 20 all exceed 4 times the highest of the first 20; else ""."""
-    first, last = losses[:20], losses[-20:]
-    if len(losses) < 40 or min(last) <= 4 * max(first):  # a run that still learns does not stay above it
-        return ""
-    return f"the loss blew up from {first[0]:.3g} to {last[-1]:.3g} at step {len(losses)}"
+    """Describe a loss that blew up: the last 20 all exceed 4 times the highest of the first 20; else "".
+
+    A run that still learns does not stay above it.
+    """
+    if len(losses) >= 40 and min(losses[-20:]) > 4 * max(losses[:20]):
+        return f"the loss blew up from {losses[0]:.3g} to {losses[-1]:.3g} at step {len(losses)}"
+    return ""
 
 
-def collapsed(losses: Sequence[float], unigram: float) -> str:
-    """Describe a collapse: the mean of the last 100 losses is at least 98 % of the unigram loss; else ""."""
-    mean = sum(losses[-JUDGED:]) / JUDGED
-    if len(losses) < JUDGED or mean < AT_UNIGRAM * unigram:
+def collapsed(losses: Sequence[float], unigram: float, last: int = 100) -> str:
+    """Describe a collapse: the mean of the last losses is at least 98 % of the unigram loss; else ""."""
+    mean = sum(losses[-last:]) / last
+    if len(losses) < last or mean < AT_UNIGRAM * unigram:
         return ""
     known = "a model that knows only the token frequencies"
     return f"collapse: the loss is stuck at {mean:.2f}, and {known} has {unigram:.2f}"
-
-
-def unigram_loss(ids: Sequence[int] | Int[Tensor, " n"], vocab: int, label_smoothing: float = 0.0) -> float:
-    """Unigram loss, in nats: of a model that knows only the frequencies of the target tokens `ids`.
-
-    It is the entropy of the frequencies after label smoothing, the lowest possible loss without context.
-    """
-    counts = torch.bincount(torch.as_tensor(ids).flatten(), minlength=vocab).double()
-    smoothed = (1 - label_smoothing) * counts / counts.sum() + label_smoothing / vocab
-    return -torch.special.xlogy(smoothed, smoothed).sum().item()

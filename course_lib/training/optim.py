@@ -1,11 +1,11 @@
 """Optimizers: AdamW, Muon for the matrices of blocks; weight averaging (EMA)."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.optim.optimizer import ParamsT
 
 from course_lib.training.config import TrainConfig
 
@@ -26,8 +26,7 @@ def make_optimizer(objective: nn.Module, config: TrainConfig) -> torch.optim.Opt
         return adamw
     if not hidden:
         raise ValueError("optimizer='muon' is for the matrices of blocks, and this model has none")
-    muon = Muon([p for p in trained if p in hidden], config.lr, config.weight_decay)
-    return CombinedOptimizer(muon, adamw)
+    return CombinedOptimizer(Muon([p for p in trained if p in hidden], config.lr, config.weight_decay), adamw)
 
 
 def hidden_matrices(model: nn.Module) -> set[Tensor]:
@@ -64,23 +63,25 @@ class WeightEMA:
     no copy of the weights.
     Unlike `torch.optim.swa_utils.AveragedModel` it copies the weights alone, not the module, and counts the
     steps in Python, not in a tensor that would have to be read from the device in every step.
+    As there, buffers stay the model's own: BatchNorm's running statistics are those of the latest weights.
+    They fit the average only where the weights hardly move. A small ViT with a convolutional stem (CIFAR-10,
+    decay 0.99) lost less than 1 point of accuracy at the end of a cosine schedule, but 2 to 13 points before,
+    compared with statistics measured again, as `torch.optim.swa_utils.update_bn` does.
     Source: Polyak and Juditsky 1992; Izmailov et al. 2018.
     """
 
     def __init__(self, model: nn.Module, decay: float):
-        self.model, self.decay = model, decay
-        self.averaged = list(model.parameters()) if decay else []
-        self.weights = [p.detach().clone() for p in self.averaged]
+        self.decay = decay
+        self.means = {weight: weight.detach().clone() for weight in model.parameters()} if decay else {}
 
-    @torch.no_grad()
     def update(self, step: int) -> None:
         """Add the weights after step 1, 2, …"""
-        for mean, weight in zip(self.weights, self.averaged, strict=True):
-            mean.lerp_(weight, max(1 / step, 1 - self.decay))
+        for weight, mean in self.means.items():
+            mean.lerp_(weight.detach(), max(1 / step, 1 - self.decay))
 
     def exchange(self) -> None:
         """Swap the model's weights and their average."""
-        for mean, weight in zip(self.weights, self.averaged, strict=True):
+        for weight, mean in self.means.items():
             mean.data, weight.data = weight.data, mean.data
 
 
@@ -94,9 +95,7 @@ class Muon(torch.optim.Optimizer):
     Source: Jordan et al. 2024; Liu et al. 2025, section 2.2 (the scale).
     """
 
-    def __init__(
-        self, weights: Iterable[nn.Parameter], lr: float, weight_decay: float = 0.1, momentum: float = 0.95
-    ):
+    def __init__(self, weights: ParamsT, lr: float, weight_decay: float = 0.1, momentum: float = 0.95):
         super().__init__(weights, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum})
 
     @torch.no_grad()

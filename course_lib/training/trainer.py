@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ from accelerate import Accelerator
 from accelerate.logging import get_logger
 from accelerate.utils import broadcast_object_list
 from torch import Tensor, nn
+from torch.types import Device
 
 from course_lib.datasets.batching import Batches
 from course_lib.training.checkpoints import Checkpoints
 from course_lib.training.config import TrainConfig, learning_rate
-from course_lib.training.diagnostics import SMALLEST_SCALE, Diverged, blown_up, collapsed, not_finite
+from course_lib.training.diagnostics import Diverged, blown_up, collapsed, not_finite
 from course_lib.training.evaluation import evaluating
 from course_lib.training.memory import keep_freed_memory
 from course_lib.training.model_files import fitting
@@ -55,7 +57,7 @@ def train(
     folder: str | Path | None = None,
     keep: int = 2,
     evaluate: Callable[[], dict[str, float]] | None = None,
-    device: torch.device | str | None = None,
+    device: Device = None,
     progress: bool = True,
     unigram: float | None = None,
 ) -> History:
@@ -76,30 +78,31 @@ def train(
     run = Trainer(objective, batches, config, device)
     checkpoints = Checkpoints(folder, keep) if folder else None
     if checkpoints:
-        copies = 4 if config.average else 3  # of the weights: themselves, two moments, their average
-        check_writable(checkpoints.folder, 2 * copies * sum(p.nbytes for p in run.model.parameters()))
+        # the weights, two moments of each, their average; the newest is written before the oldest is deleted
+        size = (4 if config.average else 3) * sum(p.nbytes for p in run.model.parameters())
+        most = min(keep, 2) + 1 if config.checkpoint_every else 1  # at once, if not more
+        check_writable(checkpoints.folder, size * (most - len(checkpoints.steps())))
         checkpoints.load_newest(run.model, run.load_state_dict)
-    show, steps = progress and run.accelerator.is_main_process, run.history.steps
-    if show and run.step:
+    hide, steps = not (progress and run.accelerator.is_main_process), run.history.steps
+    if run.step and not hide:
         print(f"resumed at step {run.step} of {steps or 'an unknown number'}", flush=True)
-    bar = ProgressBar(run.remaining(), "training", steps, initial=run.step, disable=not show, unit="step")
-    with bar:
+    with ProgressBar(run.remaining(), "training", steps, initial=run.step, disable=hide, unit="step") as bar:
         for batch in bar:
             run.training_step(batch)
-            if not run.due(FLUSH_EVERY, config.evaluate_every, config.checkpoint_every):
-                continue
-            run.flush()
-            bar.total = run.history.steps
-            bar.set_postfix(loss=f"{run.history.losses[-1]:.3f}", refresh=False)
-            if unigram and (seen := collapsed(run.history.losses[config.warmup + 100 :], unigram)):
-                _log.warning("%s, at step %s: try a lower lr or a longer warm-up", seen, run.step)
-                unigram = None  # one warning is enough
+            if run.due(FLUSH_EVERY, config.evaluate_every, config.checkpoint_every):
+                run.flush()
+                bar.total = run.history.steps
+                bar.set_postfix(loss=f"{run.history.losses[-1]:.3f}", refresh=False)
+                if unigram and (seen := collapsed(run.history.losses[config.warmup + 100 :], unigram)):
+                    _log.warning("%s, at step %s: try a lower lr or a longer warm-up", seen, run.step)
+                    unigram = None  # one warning is enough
             if evaluate is not None and run.due(config.evaluate_every):
                 with evaluating(run.model, run.average):
                     run.history.evaluations.append({"step": run.step, **evaluate()})
             if checkpoints and run.due(config.checkpoint_every):
-                run.save(checkpoints)
-            run.clock = time.perf_counter()  # evaluations and checkpoints are no training time
+                state = run.state_dict()  # of all processes
+                if run.accelerator.is_main_process:
+                    checkpoints.save(run.step, run.model, state)
     run.average.exchange()
     return run.history
 
@@ -107,14 +110,12 @@ def train(
 class Trainer:
     """A training run: everything that changes from step to step, and that a checkpoint must hold."""
 
-    def __init__(
-        self, objective: nn.Module, batches: Batches, config: TrainConfig, device: torch.device | str | None
-    ):
+    def __init__(self, objective: nn.Module, batches: Batches, config: TrainConfig, device: Device):
         self.accelerator = Accelerator(device_placement=False)
         self.device = torch.device(device or self.accelerator.device)
         self.config, self.batches, self.model = config, batches, objective.get_submodule("model")
         self.settings = settings_of(objective, config)
-        self.step, self.history = 0, History(steps=config.steps)
+        self.step, self.clock, self.history = 0, time.perf_counter(), History(steps=config.steps)
         self.pending: list[Tensor] = []  # loss, count and gradient norm of each step
         batches.batch_sampler.load_state_dict({"epoch": 0, "position": 0})
         if self.device.type == "cpu":
@@ -127,7 +128,6 @@ class Trainer:
         with_cpu_bf16_attention(self.model)  # it leaves other formats and devices alone
         self.plain, prepared = objective, self.accelerator.prepare(objective)
         self.objective = torch.compile(prepared, dynamic=True) if config.compile else prepared
-        self.clock = time.perf_counter()
 
     @cached_property
     def precision(self) -> str:
@@ -142,12 +142,12 @@ class Trainer:
         return torch.amp.GradScaler(self.device.type, enabled=self.precision == "fp16")
 
     def remaining(self) -> Iterator[tuple[Tensor, ...]]:
-        """The remaining batches."""
+        """The remaining batches. The clock begins again at the first one after a flush."""
+        epochs = chain.from_iterable(repeat(self.batches))
         while self.step != self.history.steps:
-            for batch in self.batches:
-                yield batch
-                if self.step == self.history.steps:
-                    break
+            if not self.pending:
+                self.clock = time.perf_counter()  # evaluations and checkpoints are no training time
+            yield next(epochs)
 
     def due(self, *every: int) -> bool:
         """Whether a step that is due every so many steps, and at the end, has just been taken."""
@@ -182,38 +182,33 @@ class Trainer:
         Raises Diverged if they blow up or are not finite.
         """
         losses, counts, norms = torch.stack(self.pending).T.tolist()
-        now, history = time.perf_counter(), self.history
-        history.losses += losses
-        history.tokens += int(sum(counts))
-        history.seconds += now - self.clock
-        self.pending, self.clock = [], now
+        self.pending = []
+        self.history.losses += losses
+        self.history.tokens += int(sum(counts))
+        self.history.seconds += time.perf_counter() - self.clock
         if self.config.minutes and self.step >= FLUSH_EVERY:
             # again and again: first-time shapes and a busy machine slow down only some steps
-            steps = max(self.step, round(self.step * 60 * self.config.minutes / history.seconds))
-            history.steps = broadcast_object_list([steps])[0]  # as the main process says: the same for all
-        if self.scaler.is_enabled():
-            norms = []  # in fp16, the scaler skips steps whose gradients overflow
-        seen = not_finite(self.step, losses, norms) or blown_up(history.losses)
-        if self.scaler.get_scale() < SMALLEST_SCALE:
-            seen = f"all gradients overflow, now at step {self.step}"
-        if seen:
+            steps = max(self.step, round(self.step * 60 * self.config.minutes / self.history.seconds))
+            self.history.steps = broadcast_object_list([steps])[0]  # the main process's, for all
+        if self.scaler.get_scale() < 2**-10:  # it starts at 2^16 and is halved at each overflow
+            raise Diverged(f"all gradients overflow, now at step {self.step}", self.config, self.precision)
+        # in fp16, the scaler skips steps whose gradients overflow
+        norms = [0.0] * len(norms) if self.scaler.is_enabled() else norms
+        if seen := not_finite(self.step, losses, norms) or blown_up(self.history.losses):
             raise Diverged(seen, self.config, self.precision)
 
-    def save(self, checkpoints: Checkpoints) -> None:
-        """Write a checkpoint (main process only). No losses may be pending."""
-        state = self.state_dict()
-        if self.accelerator.is_main_process:
-            checkpoints.save(self.step, self.model, state)
-
     def state_dict(self) -> dict[str, Any]:
-        """The training state: everything that changes from step to step, except the model's weights."""
+        """The training state: everything that changes from step to step, except the model's weights.
+
+        No losses may be pending. All processes must call it.
+        """
         return {
             "settings": self.settings,
             "precision": self.precision,
             "history": asdict(self.history),
             "batches": self.batches.batch_sampler.state_dict(),
             "moments": [self.optimizer.state.get(weight, {}) for weight in self.model.parameters()],
-            "average": self.average.weights,
+            "average": list(self.average.means.values()),
             "scaler": self.scaler.state_dict(),
             "random": gather_random_states(self.device),
         }
@@ -230,7 +225,7 @@ class Trainer:
         self.batches.batch_sampler.load_state_dict(state["batches"])
         for weight, moments in zip(self.model.parameters(), state["moments"], strict=True):
             self.optimizer.state[weight] = {k: fitting(t, weight, k == "step") for k, t in moments.items()}
-        pairs = zip(state["average"], self.average.weights, strict=True)
-        self.average.weights = [fitting(mean, now) for mean, now in pairs]
+        for weight, mean in zip(self.average.means, state["average"], strict=True):
+            self.average.means[weight] = fitting(mean, weight)
         self.scaler.load_state_dict(state["scaler"])
         scatter_random_states(state["random"], self.device)

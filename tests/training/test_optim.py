@@ -5,7 +5,7 @@ import torch
 from helpers.small_training import parts, run
 from torch import nn
 
-from course_lib.training import trainer
+from course_lib.training.checkpoints import Checkpoints
 from course_lib.training.config import TrainConfig
 from course_lib.training.optim import CombinedOptimizer, WeightEMA, hidden_matrices, make_optimizer
 from course_lib.training.trainer import train
@@ -123,14 +123,14 @@ SETTINGS = [{"optimizer": "muon"}, {"average": 0.9}, {"optimizer": "muon", "aver
 @pytest.mark.parametrize("settings", SETTINGS, ids=["muon", "average", "both"])
 def test_a_stopped_run_resumes_to_identical_losses_and_weights(tmp_path, monkeypatch, settings):
     whole, model = run(tmp_path / "whole", steps=23, **settings)
-    save = trainer.Trainer.save
+    save = Checkpoints.save
 
-    def save_and_stop(self, checkpoints):
-        save(self, checkpoints)
-        if self.step == 10:
+    def save_and_stop(self, step, *parts):
+        save(self, step, *parts)
+        if step == 10:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(trainer.Trainer, "save", save_and_stop)
+    monkeypatch.setattr(Checkpoints, "save", save_and_stop)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "stopped", steps=23, **settings)
     monkeypatch.undo()
@@ -149,24 +149,25 @@ def test_the_average_is_a_mean_at_first_and_then_forgets_at_a_fixed_rate():
         seen.append(model.weight.detach().clone())
         average.update(step)
         if step <= 5:  # 1 / step is at least 1 - decay
-            assert torch.allclose(average.weights[0], torch.stack(seen).mean(0), atol=1e-6)
+            assert not average.means[model.weight].requires_grad
+            assert torch.allclose(average.means[model.weight], torch.stack(seen).mean(0), atol=1e-6)
     shares = [decay**7 / 5] * 5 + [(1 - decay) * decay**k for k in range(6, -1, -1)]
     assert sum(shares) == pytest.approx(1)
     direct = sum(share * weight for share, weight in zip(shares, seen, strict=True))
-    assert torch.allclose(average.weights[0], direct, atol=1e-6)
+    assert torch.allclose(average.means[model.weight], direct, atol=1e-6)
 
 
 def test_the_average_is_evaluated_and_left_in_the_model_and_training_does_not_see_it(monkeypatch):
     """With a decay near 1 it is the plain mean of the weights after every step."""
     seen = []
     update = WeightEMA.update
+    _, objective, batches = parts()
 
     def note(self, step):
-        seen.append(self.model.embedding.weight.detach().clone())
+        seen.append(objective.model.embedding.weight.detach().clone())
         update(self, step)
 
     monkeypatch.setattr(WeightEMA, "update", note)
-    _, objective, batches = parts()
     evaluated = []
 
     def evaluate():

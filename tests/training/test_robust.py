@@ -37,17 +37,17 @@ def test_a_full_disk_is_said_and_the_former_checkpoint_stays(tmp_path, monkeypat
     resource = pytest.importorskip("resource", reason="this system knows no largest size of a file")
     whole, model = run(tmp_path / "whole", steps=15)
     room = int(share * sum(p.nbytes for p in model.parameters()))  # a checkpoint has three times as much
-    save = trainer.Trainer.save
+    save = Checkpoints.save
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 
-    def save_in_little_room(self, checkpoints):
-        resource.setrlimit(resource.RLIMIT_FSIZE, (room if self.step == 10 else soft, hard))
+    def save_in_little_room(self, step, *parts):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room if step == 10 else soft, hard))
         try:
-            save(self, checkpoints)
+            save(self, step, *parts)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
-    monkeypatch.setattr(trainer.Trainer, "save", save_in_little_room)
+    monkeypatch.setattr(Checkpoints, "save", save_in_little_room)
     with pytest.raises(OSError, match=r"^step 10 could not be written .*steps \[5\] are intact"):
         run(tmp_path / "stopped", steps=15)
     assert [path.name for path in (tmp_path / "stopped").iterdir()] == ["step-000005"]
@@ -63,6 +63,30 @@ def test_a_full_disk_at_the_very_first_checkpoint_leaves_nothing(tmp_path, monke
     with pytest.raises(OSError, match="step 5 could not be written .*No space left.*there is none yet"):
         run(tmp_path / "run", steps=15)
     assert list((tmp_path / "run").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("keep", "every", "average", "copies"),
+    [
+        (1, 5, 0.0, 2 * 3),  # the newest is written before the oldest is deleted
+        (2, 5, 0.0, 3 * 3),
+        (10**9, 5, 0.0, 3 * 3),  # nobody knows how many there will be
+        (2, 5, 0.9, 3 * 4),
+        (2, 0, 0.0, 1 * 3),  # one at the end
+    ],
+)
+def test_the_disk_must_have_room_for_the_checkpoints_that_exist_at_once(
+    tmp_path, monkeypatch, keep, every, average, copies
+):
+    sizes = []
+    monkeypatch.setattr(trainer, "check_writable", lambda folder, size: sizes.append(size))
+    _, objective, batches = parts()
+    config = TrainConfig(steps=15, checkpoint_every=every, average=average, precision="fp32")
+    for _ in range(2):
+        train(objective, batches, config, folder=tmp_path, keep=keep, device="cpu", progress=False)
+    one = sum(weight.nbytes for weight in objective.model.parameters())
+    there = len(Checkpoints(tmp_path).steps()) * (4 if average else 3)
+    assert sizes == [copies * one, (copies - there) * one]  # when resumed, some are there already
 
 
 def cut(path):
@@ -179,10 +203,12 @@ def fp16_on_a_cpu(monkeypatch):
     monkeypatch.setattr(trainer, "precision_of_training", lambda *_: "fp16")
 
 
-def test_in_fp16_a_step_whose_gradient_overflows_is_left_out(fp16_on_a_cpu):
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_in_fp16_a_step_whose_gradient_overflows_is_left_out(fp16_on_a_cpu, optimizer):
     _, objective, batches = parts()
     spoil(objective, float("inf"), {4, 5})
-    history = train(objective, batches, TrainConfig(steps=30, warmup=3), device="cpu", progress=False)
+    config = TrainConfig(steps=30, warmup=3, optimizer=optimizer)
+    history = train(objective, batches, config, device="cpu", progress=False)
     assert len(history.losses) == 30 and history.losses[-1] < history.losses[0]
     assert all(weight.isfinite().all() for weight in objective.parameters())
 

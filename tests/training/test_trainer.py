@@ -1,7 +1,6 @@
 """The training loop: it learns, resumes to the same losses even after a kill, and stops when all is lost."""
 
 import json
-import math
 import os
 import shutil
 import signal
@@ -20,10 +19,11 @@ from torch import nn
 from course_lib.datasets.batching import Batches, EpochBatchSampler, TensorExamples
 from course_lib.layers.attention import MultiHeadAttention, cpu_bf16_attention
 from course_lib.tasks.translation import translate
+from course_lib.text.unigram import unigram_loss
 from course_lib.training import trainer
 from course_lib.training.checkpoints import Checkpoints
 from course_lib.training.config import TrainConfig
-from course_lib.training.diagnostics import JUDGED, blown_up, collapsed, not_finite, unigram_loss
+from course_lib.training.diagnostics import blown_up, collapsed, not_finite
 from course_lib.training.run_record import OtherRun
 from course_lib.training.trainer import Diverged, Trainer, train
 
@@ -53,7 +53,7 @@ def test_the_same_seed_gives_the_same_losses_and_another_does_not():
 
 def test_a_run_stopped_at_a_checkpoint_resumes_to_identical_losses(tmp_path, monkeypatch):
     whole, model = run(tmp_path / "whole", steps=23)
-    monkeypatch.setattr(trainer.Trainer, "save", stop_after(trainer.Trainer.save, saves=2))
+    monkeypatch.setattr(Checkpoints, "save", stop_after(Checkpoints.save, saves=2))
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "stopped", steps=23)
     monkeypatch.undo()
@@ -65,9 +65,9 @@ def test_a_run_stopped_at_a_checkpoint_resumes_to_identical_losses(tmp_path, mon
 def stop_after(save, saves):
     count = 0
 
-    def saving(self, checkpoints):
+    def saving(*args):
         nonlocal count
-        save(self, checkpoints)
+        save(*args)
         count += 1
         if count == saves:
             raise KeyboardInterrupt
@@ -130,6 +130,24 @@ def test_a_run_ends_when_its_minutes_are_over_also_after_a_slow_start(monkeypatc
     assert history.steps == len(history.losses) == pytest.approx(steps, abs=20 * max(1, slow))
 
 
+def test_evaluations_and_checkpoints_are_no_training_time(tmp_path, monkeypatch):
+    clock = Clock(monkeypatch, 0.1)
+
+    def evaluate():
+        clock.now += 100
+        return {}
+
+    save = Checkpoints.save
+
+    def slowly(*args):
+        clock.now += 1000
+        save(*args)
+
+    monkeypatch.setattr(Checkpoints, "save", slowly)
+    history, _ = run(tmp_path, steps=30, evaluate_every=7, checkpoint_every=10, evaluate=evaluate)
+    assert len(history.evaluations) == 5 and history.seconds == pytest.approx(0.1 * 30)
+
+
 def test_the_schedule_follows_the_clock(monkeypatch):
     Clock(monkeypatch, 0.3)
     rates = []
@@ -187,22 +205,19 @@ def test_a_loss_blows_up_only_if_all_of_the_last_20_are_high():
     assert blown_up([2.0] + [900.0] * 20) == blown_up([]) == ""
 
 
-def test_the_unigram_loss_is_the_entropy_of_the_frequencies():
-    assert unigram_loss([0, 1, 1, 2], vocab=4) == pytest.approx(1.5 * math.log(2))
-    assert unigram_loss([0, 1], vocab=4, label_smoothing=1.0) == pytest.approx(math.log(4))
-
-
-def test_losses_without_gradients_can_be_judged():
-    assert not_finite(7, [1.0, 2.0]) == ""
-    assert not_finite(7, [1.0, float("nan")]) == "the loss became nan at step 7"
+def test_of_what_is_not_finite_the_first_is_named():
+    nan, inf = float("nan"), float("inf")
+    assert not_finite(7, [1.0, 2.0], [3.0, 4.0]) == ""
+    assert not_finite(7, [1.0, nan], [3.0, nan]) == "the loss became nan at step 7"
+    assert not_finite(7, [1.0, nan], [inf, nan]) == "the gradient became inf at step 6"
 
 
 def test_a_collapse_needs_enough_losses_at_the_unigram_level():
-    assert collapsed([3.0] * JUDGED, unigram=3.0)
-    assert not collapsed([3.0] * (JUDGED - 1), unigram=3.0)
-    assert collapsed([2.95] * JUDGED, unigram=3.0)
-    assert not collapsed([2.93] * JUDGED, unigram=3.0)
-    assert not collapsed([3.0] * JUDGED + [2.0] * JUDGED, unigram=3.0)
+    assert collapsed([3.0] * 100, unigram=3.0)
+    assert not collapsed([3.0] * 99, unigram=3.0)
+    assert collapsed([2.95] * 100, unigram=3.0)
+    assert not collapsed([2.93] * 100, unigram=3.0)
+    assert not collapsed([3.0] * 100 + [2.0] * 100, unigram=3.0)
 
 
 def test_a_loss_stuck_at_the_unigram_level_is_a_warning(caplog):

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from course_lib.experiments import norms as norm_runs
 from course_lib.tasks import TranslationDataset
-from course_lib.training.diagnostics import unigram_loss
+from course_lib.text.unigram import unigram_loss
 from course_lib.widgets import norm_explorer, norms
 
 RATES = (1e-3, 2e-3, 4e-3, 8e-3)
