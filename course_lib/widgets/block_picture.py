@@ -35,7 +35,7 @@ def plan(steps: Sequence[Any], now: int) -> Heatmap:
         numbers=True,
         texts=list(zip((step.name for step in steps), texts, strict=True)),
         descriptions=[
-            (f"step {i} of {len(steps)}, {step.name}, shape ({step.axes})", description)
+            (f"{i} of {len(steps)}, {step.name}, shape ({step.axes})", description)
             for i, (step, description) in enumerate(zip(steps, descriptions, strict=True), start=1)
         ],
         proportion=PLAN_PROPORTION,
