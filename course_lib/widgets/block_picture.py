@@ -19,7 +19,7 @@ LARGEST = 2.5  # absolute value with the strongest color
 PLAN_PROPORTION, WIDE = 0.4, 8  # cells of the plan are this flat; with more columns, a tensor's are narrow
 
 
-def plan(steps: Sequence[Any], now: int) -> Heatmap:
+def plan(steps: Sequence[Any], now: int, title: str) -> Heatmap:
     """Steps of the block, top to bottom, and beside each the residual connection that bypasses it.
 
     steps: as `block_tracer.Step`. now: index of the current one; selecting a row goes to its step.
@@ -30,6 +30,7 @@ def plan(steps: Sequence[Any], now: int) -> Heatmap:
         weights=[(color, BYPASS if text else np.nan) for color, text in zip(colors, texts, strict=True)],
         rows=[step.part for step in steps],
         columns=("step", "skip"),
+        title=title,
         row_name="",
         column_name="",
         numbers=True,

@@ -78,9 +78,10 @@ def block_picture(maps: AttentionMap) -> Callable[..., str]:
         seen = steps[step - 1]
         tokens = SOURCE if block == "encoder" else TARGET
         keys = SOURCE if seen.part == "cross-attention" else tokens
-        maps.show_maps([plan(steps, step - 1), tensor(seen, tokens, keys)])
+        kind = f"{norm}-norm, {heads} head{'s' * (heads > 1)}"
+        maps.show_maps([plan(steps, step - 1, f"{block}, {kind}"), tensor(seen, tokens, keys)])
         return (
-            f"{block.capitalize()} block, {norm}-norm, {heads} head{'s' * (heads > 1)}. "
+            f"{block.capitalize()} block, {kind}. "
             f"Step {step} of {len(steps)}, {seen.part}: {seen.name}. {seen.does} "
             f"Shape: ({seen.axes}) = {tuple(seen.value.shape)}."
         )

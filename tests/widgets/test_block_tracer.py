@@ -134,7 +134,7 @@ def test_a_masked_weight_is_said_to_be_masked() -> None:
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_the_plan_shows_what_bypasses_each_step(norm: str) -> None:
     steps, _ = steps_of("encoder", norm)
-    shown = block_picture.plan(steps, 3)
+    shown = block_picture.plan(steps, 3, "encoder")
     signs = [sign for _, sign in shown.texts]
     inside = {i for start, end in block_picture.ways_round(steps) for i in range(start + 1, end)}
     assert {i for i, sign in enumerate(signs) if sign == "↓"} == inside
