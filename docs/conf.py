@@ -89,6 +89,15 @@ def describe_pictures(app, document):
             image["width"] = f"{width}px"
 
 
+def name_parameters(app, pagename, templatename, context, doctree):
+    """Tell screen readers that a long signature is no glossary: Sphinx makes it a `<dl>` without terms."""
+    for tag in ("dl>\n<dd", "dd"):
+        plain = f'<{tag}><em class="sig-param">'
+        context["body"] = context.get("body", "").replace(
+            plain, plain.replace(">", ' role="presentation">', 1)
+        )
+
+
 def plain_docstring(app, what, name, object_, options, lines):
     """Docstrings are plain text: convert them to reStructuredText."""
     lines[:] = site_reference.restructured("\n".join(lines)).split("\n")
@@ -104,4 +113,5 @@ def skipped(app, what, name, object_, skip, options):
 def setup(app):
     app.connect("autodoc-skip-member", skipped)
     app.connect("doctree-read", describe_pictures)
+    app.connect("html-page-context", name_parameters)
     app.connect("autodoc-process-docstring", plain_docstring)

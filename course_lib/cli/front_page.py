@@ -76,7 +76,7 @@ def start(repo: Repository | None) -> str:
 
 
 def table(old: str, notebooks: Mapping[str, str], memory: Mapping[str, str], repo: Repository | None) -> str:
-    """The table of notebooks: picture, title, what it is about (kept from `old`), minutes, link to Colab."""
+    """The table of notebooks: picture, title, minutes, link to Colab; from `old`, what else was written."""
     head = ["| figure | notebook | time |", "|---|---|---|"]  # without the first word, phones show no figure
     if repo:
         head = [line + more for line, more in zip(head, (" open |", "---|"), strict=True)]
@@ -93,7 +93,7 @@ def _row(name: str, text: str, old: str, memory: Mapping[str, str], repo: Reposi
     about = re.search(rf"\]\(notebooks/{re.escape(name)}\)\*\*<br>([^|]*?) \|", old)
     minutes = TIME.search(opening)
     columns = [
-        [_thumbnail(stem)],
+        [_thumbnail(stem, old)],
         [f"**[{title[1] if title else stem}](notebooks/{name})**", about and about[1]],
         [minutes and f"{minutes[1]} min", _on_binder(memory.get(stem))],
         *([[colab_badge(repo, name)]] if repo else []),
@@ -101,13 +101,14 @@ def _row(name: str, text: str, old: str, memory: Mapping[str, str], repo: Reposi
     return f"| {' | '.join('<br>'.join(filter(None, column)) for column in columns)} |"
 
 
-def _thumbnail(stem: str) -> str | None:
-    """The small picture of a notebook, if it has one."""
+def _thumbnail(stem: str, old: str) -> str | None:
+    """The small picture of a notebook, if it has one, with the alt text that it has in `old`."""
     number = re.match(rf"{CHAPTER}(?=_)", stem)
     path = f"docs/images/thumb_{number[0] if number else stem}.png"
     if not (ROOT / path).exists():
         return None
-    return f'<img src="{path}" width="96" alt="A figure of {stem}">'
+    alt = re.search(rf'<img src="{re.escape(path)}"[^>]* alt="([^"]*)"', old)
+    return f'<img src="{path}" width="96" alt="{alt[1] if alt else f"A figure of {stem}"}">'
 
 
 def _on_binder(gigabytes: str | None) -> str | None:

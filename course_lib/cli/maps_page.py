@@ -53,6 +53,7 @@ CONTROLS: dict[str, Mapping[str, Sequence[Any] | None]] = {  # what is moved; No
     "bmm_explorer": {"product": None, "element": None, "row": None, "column": None},
     "mask_explorer": {"kind": None, "valid_len": None, "way": None},
     "heads_explorer": {"sentence": WORDS, "heads": None},
+    "block_explorer": {"block": None, "norm": None, "heads": None, "step": None},
     "translation_explorer": {"example": None, "width": None, "step": None, "layer": None, "head": None},
     "text_attention_explorer": {"example": None, "position": None, "layer": None, "head": None},
     "logit_lens_explorer": {"example": None, "position": None, "shown": None},

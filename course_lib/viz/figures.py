@@ -11,7 +11,6 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-import seaborn
 from anywidget._util import get_repr_metadata  # there is no public way to ask for it
 from IPython.display import display
 from ipywidgets import DOMWidget
@@ -124,6 +123,8 @@ def heatmap(
 def _draw_heatmap(
     values: np.ndarray, rows: list[str], columns: list[str], title: str, ax: Axes | None
 ) -> Axes:
+    import seaborn  # takes most of a second: only where a heatmap is drawn
+
     small = max(values.shape) <= 8
     if ax is None:
         cell = 0.6 if small else 0.32

@@ -1,72 +1,60 @@
-"""Drawings of the block explorer: the diagram of a block, and a tensor as a heatmap."""
+"""Maps of the block explorer: the steps of a block with its residual connections, and a tensor's values."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from jaxtyping import Float
 
-from course_lib.viz.style import PALETTE
+from course_lib.widgets.heatmap import Heatmap, Place, Sets, written
 
-COLOURS = {
-    "input": "0.6", "norm": PALETTE[4], "self-attention": PALETTE[0], "cross-attention": PALETTE[1],
-    "feed-forward": PALETTE[2], "residual": "0.6",
-}  # fmt: skip
-LARGEST = 2.5  # absolute value with the darkest color; larger ones are clipped
-ROOM = 0.96  # fraction of the diagram height used by the boxes
-
-
-def walk_picture(figure: Figure, most: int, columns: int, rows: int) -> Callable[..., None]:
-    """Draw both halves. Returns a function that shows the step with a given index (from 0)."""
-    left, right = figure.subplots(1, 2, width_ratios=(1, 1.75))
-    figure.subplots_adjust(left=0.01, right=0.99, bottom=0.02, top=0.98, wspace=0.04)
-    for axes in (left, right):
-        axes.set_axis_off()
-    move_plan, move_tensor = plan(left, most), tensor(right, columns, rows)
-
-    def move(steps: Sequence[Any], now: int, labels: Sequence[str], title: str) -> None:
-        move_plan(steps, now)
-        move_tensor(steps[now], labels, title)
-
-    return move
+BEFORE, NOW, AFTER, BYPASS = (
+    0.25,
+    0.5,
+    0.0,
+    0.15,
+)  # colors of past, current and later steps, and of the bypass
+LARGEST = 2.5  # absolute value with the strongest color
+PLAN_PROPORTION, WIDE = 0.4, 8  # cells of the plan are this flat; with more columns, a tensor's are narrow
 
 
-def plan(axes: Axes, most: int) -> Callable[[Sequence[Any], int], None]:
-    """Diagram: a box per step, top to bottom, and a line for each residual connection."""
-    axes.set(xlim=(0, 1), ylim=(1, 0))
-    boxes = [axes.add_patch(Rectangle((0, 0), 0, 0, animated=True)) for _ in range(most)]
-    names = [axes.text(0.56, 0, "", ha="center", va="center", size=small(), animated=True) for _ in boxes]
-    rounds = [axes.plot([], [], color="0.35", animated=True)[0] for _ in range(3)]
+def plan(steps: Sequence[Any], now: int, title: str) -> Heatmap:
+    """Steps of the block, top to bottom, and beside each the residual connection that bypasses it.
 
-    def move(steps: Sequence[Any], now: int) -> None:
-        height = ROOM / len(steps)
-        for i, (box, name) in enumerate(zip(boxes, names, strict=True)):
-            box.set_visible(i < len(steps))
-            name.set_visible(i < len(steps))
-            if i < len(steps):
-                place_box(box, name, steps[i], (i + 0.5) * ROOM / len(steps) + 0.02, height, i - now)
-        for line, (start, end) in zip(rounds, ways_round(steps), strict=False):
-            ys = [(i + 0.5) * height + 0.02 for i in (start, start, end, end)]
-            line.set_data([0.14, 0.05, 0.05, 0.14], ys)
-        for i, line in enumerate(rounds):
-            line.set_visible(i < len(ways_round(steps)))
+    steps: as `block_tracer.Step`. now: index of the current one; selecting a row goes to its step.
+    """
+    colors = [NOW if i == now else BEFORE if i < now else AFTER for i in range(len(steps))]
+    texts, descriptions = bypass(steps)
+    return Heatmap(
+        weights=[(color, BYPASS if text else np.nan) for color, text in zip(colors, texts, strict=True)],
+        rows=[step.part for step in steps],
+        columns=("step", "skip"),
+        title=title,
+        row_name="",
+        column_name="",
+        numbers=True,
+        texts=list(zip((step.name for step in steps), texts, strict=True)),
+        descriptions=[
+            (f"{i} of {len(steps)}, {step.name}, shape ({step.axes})", description)
+            for i, (step, description) in enumerate(zip(steps, descriptions, strict=True), start=1)
+        ],
+        proportion=PLAN_PROPORTION,
+        marked=Place(row=now),
+        row_sets=Sets("step", 1),
+    )
 
-    return move
 
-
-def place_box(box: Rectangle, name: Any, step: Any, y: float, height: float, ahead: int) -> None:
-    """Place and style a box. ahead: 0 for the current step, < 0 for past steps, > 0 for later ones."""
-    strength = 0.75 if ahead == 0 else 0.3 if ahead < 0 else 0.08
-    box.set_bounds(0.14, y - 0.42 * height, 0.84, 0.84 * height)
-    box.set(facecolor=pale(COLOURS[step.part], strength), edgecolor="black" if ahead == 0 else "0.7")
-    box.set_linewidth(2.0 if ahead == 0 else 0.8)
-    name.set_position((0.56, y))
-    name.set_text(step.name)
-    name.set_fontweight("bold" if ahead == 0 else "normal")
+def bypass(steps: Sequence[Any]) -> tuple[list[str], list[str]]:
+    """A sign and a description for each step: where x leaves, bypasses the step, or is added again."""
+    signs, descriptions = [""] * len(steps), [""] * len(steps)
+    for start, end in ways_round(steps):
+        signs[start] += "x"
+        descriptions[start] += f"{' and ' * bool(descriptions[start])}x goes on to step {end + 1}, unchanged"
+        for i in range(start + 1, end):
+            signs[i], descriptions[i] = "↓", f"x of step {start + 1} bypasses this step"
+        signs[end], descriptions[end] = "+ ", f"x of step {start + 1} is added"
+    return [sign.strip() for sign in signs], descriptions
 
 
 def ways_round(steps: Sequence[Any]) -> list[tuple[int, int]]:
@@ -77,54 +65,44 @@ def ways_round(steps: Sequence[Any]) -> list[tuple[int, int]]:
     return list(zip(starts, sums, strict=True))
 
 
-def tensor(axes: Axes, columns: int, rows: int) -> Callable[[Any, Sequence[str], str], None]:
-    """Heatmap: a row per token, heads side by side; weights in blue, other values in red and blue."""
-    look = {"animated": True, "interpolation": "nearest", "aspect": "auto", "origin": "upper"}
-    image = axes.imshow(np.zeros((rows, columns, 4)), extent=(0, columns, rows, 0), **look)
-    labels = [axes.text(-0.3, i + 0.5, "", ha="right", va="center", size=small(), animated=True)
-              for i in range(rows)]  # fmt: skip
-    head = axes.text(-6.2, -3.2, "", va="center", weight="bold", size=small(), animated=True)
-    name, shape = (axes.text(-6.2, y, "", va="center", size=small(), animated=True) for y in (-2.1, -1.1))
-    scale(axes, rows, columns)
-
-    def move(step: Any, tokens: Sequence[str], title: str) -> None:
-        picture = coloured(step)
-        image.set_data(picture)
-        image.set_extent((0, picture.shape[1], picture.shape[0], 0))
-        for i, label in enumerate(labels):
-            label.set_text(tokens[i] if i < len(tokens) else "")
-        head.set_text(title)
-        name.set_text(f"{step.part}: {step.name}")
-        shape.set_text(f"({step.axes})\n= {tuple(step.value.shape)}")
-
-    return move
-
-
-def scale(axes: Axes, rows: int, columns: int) -> None:
-    """Color scales below the tensor."""
-    ramp = np.linspace(0, 1, 64)[None]
-    for y, cmap, low, high in ((1.2, "RdBu", f"−{LARGEST}", f"{LARGEST}"), (2.6, "Blues", "0", "weight 1")):
-        axes.imshow(mpl.colormaps[cmap](ramp), extent=(4, 12, rows + y + 0.8, rows + y), aspect="auto")
-        axes.text(3.6, rows + y + 0.4, low, ha="right", va="center", size=small())
-        axes.text(12.4, rows + y + 0.4, high, ha="left", va="center", size=small())
-    axes.set(xlim=(-6.2, columns + 0.2), ylim=(rows + 4.6, -3.6))
-
-
-def coloured(step: Any) -> np.ndarray:
-    """Tensor as an image, one pixel per value: heads side by side, separated by white columns."""
+def tensor(step: Any, tokens: Sequence[str], keys: Sequence[str]) -> Heatmap:
+    """Values of a step, a row per token, heads side by side. keys: the tokens that it attends to."""
     values = step.value[0].detach().float().numpy()
     heads = values if values.ndim == 3 else values[None]
-    if step.name == "weights":
-        painted = mpl.colormaps["Blues"](heads)
-    else:
-        painted = mpl.colormaps["RdBu"](heads / (2 * LARGEST) + 0.5)
-    gap = np.zeros((heads.shape[1], 1, 4))
-    return np.concatenate([part for one in painted for part in (gap, one)][1:], axis=1)
+    weights = step.name == "weights"
+    table = side_by_side(heads)
+    names = list(keys) if weights else [str(i + 1) for i in range(heads.shape[2])]
+    whose = [f"head {i + 1}, " if len(heads) > 1 else "" for i in range(len(heads)) for _ in [*names, ""]]
+    kind, masked = ("weight", table == 0) if weights else ("value", None)
+    return Heatmap(
+        weights=table,
+        rows=tokens,
+        columns=[*chain.from_iterable([*names, ""] for _ in heads)][:-1],
+        title=f"{step.name} {tuple(step.value.shape)}, {'0 to 1' if weights else f'±{LARGEST}'}",
+        row_name="query" if weights else "token",
+        column_name="key" if weights else "feature",
+        low=0 if weights else -LARGEST,
+        high=1 if weights else LARGEST,
+        diverging=not weights,
+        masked=masked,
+        numbers=True,
+        digits=2 if weights else 1,
+        descriptions=[
+            [said(head, kind, value) for head, value in zip(whose, row, strict=False)]
+            for row in table.tolist()
+        ],
+        proportion=max(1.0, table.shape[1] / WIDE),
+    )
 
 
-def pale(colour: str, strength: float) -> tuple[float, ...]:
-    return tuple(1 - strength * (1 - c) for c in to_rgb(colour))
+def said(head: str, kind: str, value: float) -> str:
+    """Value of a cell in words; a weight of exactly 0 is one that the mask forbids."""
+    if np.isnan(value):
+        return ""
+    return f"{head}masked" if kind == "weight" and value == 0 else f"{head}{kind} {written(value, 3)}"
 
 
-def small() -> float:
-    return mpl.rcParams["xtick.labelsize"]
+def side_by_side(heads: Float[np.ndarray, "heads rows columns"]) -> Float[np.ndarray, "rows all"]:
+    """Matrices of the heads in one, separated by empty columns."""
+    gap = np.full((heads.shape[1], 1), np.nan, dtype=heads.dtype)
+    return np.concatenate([part for one in heads for part in (one, gap)][:-1], axis=1)

@@ -7,14 +7,16 @@ from functools import lru_cache
 import ipywidgets
 import torch
 from jaxtyping import Float
-from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from course_lib.layers.attention import MultiHeadAttention, attention
 from course_lib.layers.blocks import DecoderBlock, EncoderBlock, FeedForward, Residual
 from course_lib.layers.masks import Mask, causal_mask
-from course_lib.widgets.block_picture import walk_picture
-from course_lib.widgets.explorer import Explorer, slider
+from course_lib.widgets.attention_map import AttentionMap
+from course_lib.widgets.block_picture import plan, tensor
+from course_lib.widgets.explorer import slider
+from course_lib.widgets.heatmap import Place
+from course_lib.widgets.map_explorer import MapExplorer
 
 SOURCE = ("Carmen", "doesn't", "like", "coffee", ".")
 TARGET = ("[BOS]", "A", "Carmen", "no")
@@ -41,8 +43,11 @@ class Step:
     value: Values
 
 
-def block_explorer() -> Explorer:
-    """Steps of five tokens through an encoder block, or four through a decoder block."""
+def block_explorer() -> MapExplorer:
+    """Steps of five tokens through an encoder block, or four through a decoder block.
+
+    A click on a step goes to it.
+    """
     step = slider(ipywidgets.IntSlider, "step", value=1, min=1, max=STEPS["encoder"])
     block = slider(ipywidgets.Dropdown, "block", options=list(STEPS))
     block.observe(lambda change: setattr(step, "max", STEPS[change["new"]]), names="value")
@@ -52,28 +57,32 @@ def block_explorer() -> Explorer:
         "heads": slider(ipywidgets.SelectionSlider, "heads", options=HEADS, value=2),
         "step": step,
     }
-    return Explorer(
+    return MapExplorer(
         controls,
         block_picture,
         "sliders for the step and the number of heads, and menus for the block (encoder, decoder) and the "
-        "norm (pre, post), above a diagram of the block and the tensor's values after the step.",
-        size=(7.0, 4.8),
+        "norm (pre, post), above the block's steps with its residual connections, and the tensor's values "
+        "after the step; a click on a step goes to it.",
+        size=(7.0, 4.2),
+        widths=(3.7, 4.2),
+        cell=96,
     )
 
 
-def block_picture(figure: Figure) -> Callable[..., str]:
-    """Diagram of the block on the left, the tensor on the right."""
-    widest = max(HEADS) * (len(SOURCE) + 1) - 1  # the weights of all heads, with gaps between them
-    move = walk_picture(figure, max(STEPS.values()), columns=widest, rows=len(SOURCE))
+def block_picture(maps: AttentionMap) -> Callable[..., str]:
+    """Steps of the block on the left, the tensor on the right."""
 
-    def update(block: str, norm: str, heads: int, step: int) -> str:
+    def update(block: str, norm: str, heads: int, step: int, selected: Place) -> str:
         steps = example(block, norm, heads)
         step = min(step, len(steps))
         seen = steps[step - 1]
-        title = f"{block} block, {norm}-norm, {heads} head{'s' * (heads > 1)}"
-        move(steps, step - 1, SOURCE if block == "encoder" else TARGET, title)
+        tokens = SOURCE if block == "encoder" else TARGET
+        keys = SOURCE if seen.part == "cross-attention" else tokens
+        kind = f"{norm}-norm, {heads} head{'s' * (heads > 1)}"
+        maps.show_maps([plan(steps, step - 1, f"{block}, {kind}"), tensor(seen, tokens, keys)])
         return (
-            f"{title.capitalize()}. Step {step} of {len(steps)}, {seen.part}: {seen.name}. {seen.does} "
+            f"{block.capitalize()} block, {kind}. "
+            f"Step {step} of {len(steps)}, {seen.part}: {seen.name}. {seen.does} "
             f"Shape: ({seen.axes}) = {tuple(seen.value.shape)}."
         )
 

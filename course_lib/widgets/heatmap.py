@@ -114,9 +114,12 @@ class Heatmap:
         if self.texts is not None:
             return self.texts[row][column]
         value = float(self.weights[row, column])
-        if np.isnan(value):
-            return ""
-        return "0" if value == 0 else f"{value:.{self.digits}f}".replace("-", "−")
+        return "" if np.isnan(value) else written(value, self.digits)
+
+
+def written(value: float | int, digits: int) -> str:
+    """Number with a minus sign; an exact zero is short, as in js/attention_map.js."""
+    return "0" if value == 0 else f"{value:.{digits}f}".replace("-", "−")
 
 
 def image_of(weights: Any, **more: Any) -> Heatmap:

@@ -1,4 +1,4 @@
-"""Learning rate schedules: Noam, linear, cosine and constant, compared with the one in Kak's lecture."""
+"""Learning rate schedules: Noam, linear, cosine and constant, compared with a reference schedule."""
 
 from collections.abc import Callable
 
@@ -17,8 +17,8 @@ FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # factor of Noam's formula
 TOTALS = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
 WARMUPS = (1, 10, 100, 200, 500, 1000, 2000, 4000, 8000, 16_000)
 WIDTHS = (64, 128, 256, 512, 1024)
-LECTURE = TrainConfig(steps=TOTALS[-1], schedule="noam", lr=2.0, warmup=4000)  # Kak slide 77
-LECTURE_WIDTH = 256
+REFERENCE = TrainConfig(steps=TOTALS[-1], schedule="noam", lr=2.0, warmup=4000)  # Kak slide 77
+REFERENCE_WIDTH = 256
 POINTS = 400  # points per curve
 
 
@@ -80,7 +80,7 @@ def rates(config: TrainConfig, total: int, d_model: int) -> tuple[torch.Tensor, 
 
 
 def schedule_picture(figure: Figure) -> Callable[..., str]:
-    """Learning rate by step, with the end of warm-up (dotted) and the lecture's schedule (dashed)."""
+    """Learning rate by step, with the end of warm-up (dotted) and the reference schedule (dashed)."""
     axes = figure.add_axes((0.11, 0.2, 0.82, 0.66))
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter("{x:,.0f}")
@@ -94,13 +94,13 @@ def schedule_picture(figure: Figure) -> Callable[..., str]:
     def update(kind: str, rate: float, warmup: int, total: int, d_model: int) -> str:
         config = TrainConfig(steps=total, schedule=kind, lr=rate, warmup=warmup)
         steps, chosen = rates(config, total, d_model)
-        lecture_steps, lecture = rates(LECTURE, total, LECTURE_WIDTH)
+        reference_steps, reference = rates(REFERENCE, total, REFERENCE_WIDTH)
         curve.set_data(steps, 1000 * chosen)
-        other.set_data(lecture_steps, 1000 * lecture)
+        other.set_data(reference_steps, 1000 * reference)
         best = int(chosen.argmax())
         peak.set_data([steps[best]], [1000 * chosen[best]])
         end.set_xdata((warmup, warmup))
-        top = 1000 * max(chosen.max(), lecture.max()).item()
+        top = 1000 * max(chosen.max(), reference.max()).item()
         axes.set(xlim=(0, total), ylim=(0, 1.08 * top))
         return in_words(config, total, d_model, steps, chosen)
 
@@ -112,19 +112,19 @@ def in_words(config: TrainConfig, total: int, d_model: int, steps: torch.Tensor,
     best = int(chosen.argmax())
     mean = (torch.trapezoid(chosen, steps.float()) / (steps[-1] - steps[0])).item()
     peak = chosen[best].item()
-    lecture = learning_rate(LECTURE.warmup - 1, None, LECTURE, LECTURE_WIDTH)
+    reference = learning_rate(REFERENCE.warmup - 1, None, REFERENCE, REFERENCE_WIDTH)
     kind = config.schedule
     settings = f" with factor {config.lr:g} and d_model {d_model}" if kind == "noam" else ""
     return (
         f"{kind.capitalize()}{settings}: peak {peak:.3g} at step {int(steps[best]):,}; warm-up is "
         f"{config.warmup / total:.1%} of {total:,} steps. Mean rate {mean:.3g} ({mean / peak:.0%} of the "
-        f"peak), final rate {chosen[-1].item():.3g}. " + against(peak, lecture)
+        f"peak), final rate {chosen[-1].item():.3g}. " + against(peak, reference)
     )
 
 
-def against(peak: float, lecture: float) -> str:
-    """Status line, last part: the peak relative to the lecture's."""
-    times = peak / lecture
+def against(peak: float, reference: float) -> str:
+    """Status line, last part: the peak relative to the reference schedule's."""
+    times = peak / reference
     if 0.995 < times < 1.005:
-        return f"The reference schedule has the same peak, {lecture:.3g}."
-    return f"The peak is {times:.2g} times that of the reference schedule ({lecture:.3g})."
+        return f"The reference schedule has the same peak, {reference:.3g}."
+    return f"The peak is {times:.2g} times that of the reference schedule ({reference:.3g})."

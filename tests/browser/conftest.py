@@ -56,6 +56,16 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Server"]:  # noqa
 
 
 @pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of the site, built as for readers."""
+    from course_lib.__main__ import main
+
+    folder = tmp_path_factory.mktemp("site") / "site"
+    assert main(["site", "--to", str(folder)]) == 0
+    return folder.as_uri()
+
+
+@pytest.fixture(scope="session")
 def voila(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Server"]:  # noqa: F821
     """What `present` serves."""
     from helpers.browser.servers import presented

@@ -29,6 +29,17 @@ TIMED = """async ([name, row, column, rows, columns]) => {
   cells.dispatchEvent(new MouseEvent("click", {clientX, clientY, bubbles: true}));
   return changed;
 }"""
+ROOM = """maps => maps.map((map) => {
+  const box = (place) => {
+    const range = document.createRange();
+    range.selectNodeContents(place);
+    return range.getBoundingClientRect();
+  };
+  const [name, cells] = ["row-name", "cells"].map((one) => map.querySelector(`.attention-map-${one}`));
+  const labels = [...map.querySelectorAll(".attention-map-rows span")].map(box);
+  return {gap: Math.min(...labels.map((label) => label.left)) - box(name).right,
+    excess: box(name).height - cells.getBoundingClientRect().height};
+})"""  # pixels between the rows' name and their labels, and by which the name is longer than the cells
 TIMES, MOVES = 20, 500
 MOVED = {"heads_explorer": (6, 6), "translation_explorer": (6, 6), "text_attention_explorer": (17, 17)}
 
@@ -148,3 +159,14 @@ def test_nothing_grows_over_500_clicks(disk, capsys, name) -> None:
     move(MOVES)
     with capsys.disabled():
         growth.check(f"{name} from the disk, {MOVES} clicks")
+
+
+@pytest.mark.parametrize("width", [1280, 600])
+def test_the_name_of_the_rows_keeps_off_their_labels(browser, tmp_path, monkeypatch, width: int) -> None:
+    monkeypatch.setattr(maps_page, "CONTROLS", {"scoring_explorer": {"hidden": None}})  # narrow, long names
+    maps_page.main([str(tmp_path / "maps.html")])
+    with page_of(browser, width, 900, offline=True) as (page, _):
+        opened(page, (tmp_path / "maps.html").as_uri())
+        maps = page.locator(".attention-map").evaluate_all(ROOM)
+        assert len(maps) == 3
+        assert all(one["gap"] >= 5 and one["excess"] <= 1 for one in maps), maps

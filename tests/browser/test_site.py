@@ -6,19 +6,10 @@ pytest.importorskip("playwright", reason="needs a browser: python -m course_lib 
 
 from helpers.browser.pages import page_of  # noqa: E402
 
-from course_lib.__main__ import main  # noqa: E402
 from course_lib.widgets.head_task_model import look  # noqa: E402
 from course_lib.widgets.heads import SENTENCE  # noqa: E402
 
 CHAPTER = "notebooks/01_softmax_and_scaling.html"
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory) -> str:
-    """The address of the site, built as for readers."""
-    folder = tmp_path_factory.mktemp("site") / "site"
-    assert main(["site", "--to", str(folder)]) == 0
-    return folder.as_uri()
 
 
 @pytest.mark.parametrize("width", [390, 1280])

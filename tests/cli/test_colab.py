@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -175,6 +176,9 @@ def test_the_readme_is_as_the_command_leaves_it():
     rows = [line for line in text.splitlines() if line.startswith("|") and "](notebooks/" in line]
     assert len(rows) == len(notebooks) and not [row for row in rows if "<br>" not in row]
     assert all(" min" in row for row in rows if "instructor" not in row)
+    alts = [alt for row in rows for alt in re.findall(r'<img [^>]*alt="([^"]*)"', row)]
+    assert len(set(alts)) == len(list((ROOT / "docs" / "images").glob("thumb_*.png")))
+    assert not [alt for alt in alts if alt.startswith("A figure of")]  # says nothing of what is seen
 
 
 def test_a_notebook_without_a_set_up_cell_stops_everything(course):

@@ -1,17 +1,17 @@
-"""The block walker: its steps are what the block computes, and the plan shows where they lie."""
+"""The block explorer: its steps are what the block computes, and its maps show and name their values."""
 
 import html
 import time
 
+import numpy as np
 import pytest
 import torch
-from matplotlib.figure import Figure
 
 from course_lib.layers.blocks import DecoderBlock, EncoderBlock
 from course_lib.layers.masks import causal_mask
-from course_lib.viz.style import style_context
-from course_lib.widgets import block_explorer, block_tracer
-from course_lib.widgets import block_picture as walk_picture
+from course_lib.widgets import block_explorer, block_picture, block_tracer
+from course_lib.widgets.attention_map import AttentionMap
+from course_lib.widgets.heatmap import Place
 
 D, HEADS, D_FF, SOURCE, TARGET = 12, 3, 20, 6, 4
 
@@ -52,7 +52,7 @@ def test_the_words_of_each_shape_are_its_sizes(kind: str, norm: str) -> None:
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
 def test_what_goes_round_is_added_where_the_plan_says(kind: str, norm: str) -> None:
     steps, _ = steps_of(kind, norm)
-    ways = walk_picture.ways_round(steps)
+    ways = block_picture.ways_round(steps)
     assert len(ways) == (2 if kind == "encoder" else 3)
     for start, end in ways:
         assert steps[end].part == "residual"
@@ -84,11 +84,10 @@ def test_a_decoder_needs_a_memory_and_an_encoder_has_none() -> None:
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("block", ["encoder", "decoder"])
 @pytest.mark.parametrize("heads", block_tracer.HEADS)
-@style_context()
 def test_every_step_is_said_with_its_shape(block: str, norm: str, heads: int) -> None:
-    update = block_tracer.block_picture(Figure(layout="none"))
+    update = block_tracer.block_picture(AttentionMap())
     tokens = len(block_tracer.SOURCE if block == "encoder" else block_tracer.TARGET)
-    seen = [update(block, norm, heads, step + 1) for step in range(block_tracer.STEPS[block])]
+    seen = [update(block, norm, heads, step + 1, Place()) for step in range(block_tracer.STEPS[block])]
     assert len(set(seen)) == len(seen)
     assert all(f"Step {i + 1} of {len(seen)}, " in text for i, text in enumerate(seen))
     assert any(f"(1, {heads}, {tokens}, {block_tracer.D_MODEL // heads})" in text for text in seen)
@@ -105,14 +104,58 @@ def test_the_step_has_as_many_places_as_the_block_has_steps() -> None:
     assert "Step 11 of 11" in text_of(explorer)
 
 
-def test_heads_lie_side_by_side_and_colours_mean_what_the_scale_says() -> None:
+def test_the_values_of_heads_lie_side_by_side_and_are_named() -> None:
     steps, _ = steps_of("encoder", "pre")
-    weights = next(step for step in steps if step.name == "weights")
-    picture = walk_picture.coloured(weights)
-    assert picture.shape == (TARGET, HEADS * TARGET + HEADS - 1, 4)
-    assert (picture[:, TARGET] == 0).all()  # the gap between two heads
-    darkest = picture[:, :TARGET, 0].argmin(-1)
-    assert darkest.tolist() == weights.value[0, 0].argmax(-1).tolist()
+    step = next(step for step in steps if step.name == "queries")
+    shown = block_picture.tensor(step, "abcd", "abcd")
+    width = D // HEADS
+    assert shown.weights.shape == (TARGET, HEADS * (width + 1) - 1)
+    assert np.isnan(shown.weights[:, width]).all()  # the gap between two heads
+    for head in range(HEADS):
+        first = head * (width + 1)
+        assert np.array_equal(shown.weights[:, first : first + width], step.value[0, head].detach())
+        value = f"{step.value[0, head, 2, 1]:.3f}".replace("-", "−")
+        assert shown.descriptions[2][first + 1] == f"head {head + 1}, value {value}"
+        assert shown.columns[first + 1] == "2"
+    assert shown.descriptions[2][width] == ""
+
+
+def test_a_masked_weight_is_said_to_be_masked() -> None:
+    own, cross = (step for step in steps_of("decoder", "pre")[0] if step.name == "weights")
+    shown = block_picture.tensor(own, "abcd", "abcd")
+    assert shown.masked[:, :TARGET].tolist() == torch.ones(TARGET, TARGET).triu(1).bool().tolist()
+    assert shown.descriptions[0][:2] == ["head 1, weight 1.000", "head 1, masked"]
+    other = block_picture.tensor(cross, "abcd", "uvwxyz")
+    assert not other.masked.any() and other.columns[: SOURCE + 1] == [*"uvwxyz", ""]
+    single = block_picture.tensor(block_tracer.example("encoder", "pre", 1)[3], "abcde", "abcde")
+    assert single.descriptions[0][0].startswith("weight ")  # no head to name
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_the_plan_shows_what_bypasses_each_step(norm: str) -> None:
+    steps, _ = steps_of("encoder", norm)
+    shown = block_picture.plan(steps, 3, "encoder")
+    signs = [sign for _, sign in shown.texts]
+    inside = {i for start, end in block_picture.ways_round(steps) for i in range(start + 1, end)}
+    assert {i for i, sign in enumerate(signs) if sign == "↓"} == inside
+    assert {i for i, sign in enumerate(signs) if sign.startswith("+")} == {
+        i for i, step in enumerate(steps) if step.part == "residual"
+    }
+    assert np.isnan(shown.weights[:, 1]).tolist() == [not sign for sign in signs]
+    said = [bypass for _, bypass in shown.descriptions]
+    _, (start, end) = block_picture.ways_round(steps)
+    assert f"x goes on to step {end + 1}, unchanged" in said[start]
+    assert said[end] == f"x of step {start + 1} is added"
+    assert shown.weights[:, 0].argmax() == 3 and shown.marked.row == 3
+
+
+def test_a_click_on_a_step_goes_to_it() -> None:
+    explorer = block_explorer()
+    explorer.maps.select(row=6, column=0)
+    assert explorer.controls["step"].value == 7 and "Step 7 of 11" in text_of(explorer)
+    assert explorer.maps.framed(0).row == 6
+    explorer.maps.select(row=1, column=2, map=1)  # a value of the tensor: the step stays
+    assert explorer.controls["step"].value == 7
 
 
 def test_a_redraw_is_quick() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from course_lib.training.config import TrainConfig, learning_rate
 from course_lib.widgets import schedule_explorer, schedules
-from course_lib.widgets.schedules import FACTORS, KINDS, LECTURE, LECTURE_WIDTH, RATES, TOTALS
+from course_lib.widgets.schedules import FACTORS, KINDS, RATES, REFERENCE, REFERENCE_WIDTH, TOTALS
 
 
 @pytest.fixture
@@ -29,9 +29,9 @@ def test_the_curve_is_the_learning_rate(explorer, kind: str) -> None:
         assert rates[i] / 1000 == pytest.approx(right, rel=1e-5)
 
 
-def test_the_lectures_curve_peaks_at_its_rate(explorer) -> None:
+def test_the_reference_curve_peaks_at_its_rate(explorer) -> None:
     """Kak slide 77, and the row of SYSTEMS.md: 1.98e-3."""
-    peak = learning_rate(LECTURE.warmup - 1, None, LECTURE, LECTURE_WIDTH)
+    peak = learning_rate(REFERENCE.warmup - 1, None, REFERENCE, REFERENCE_WIDTH)
     assert peak == pytest.approx(2 / (256 * 4000) ** 0.5) == pytest.approx(1.98e-3, rel=2e-3)
     explorer.controls["rate"].value = 2.0
     explorer.controls["d_model"].value = 256

@@ -9,6 +9,7 @@ import {colorAt, colorsOf, inkOn, isDark, onThemeChange, parse} from "./colors.j
 import {addStyle} from "./attention_map_style.js";
 
 const SHEET = 6; // pixels from one matrix of a stack to the next
+const HALF = 0.65; // of the name of the rows: enough for one of its two lines
 const NOTHING = {row: null, column: null};
 const DEFAULTS = {
   rows: [], // labels
@@ -110,7 +111,7 @@ export function attentionMap(element, {onSelect, onHover, onPress} = {}) {
 
 function build(element) {
   const root = add(element, "div", "attention-map");
-  const parts = {root};
+  const parts = {root, folded: false}; // folded: the name of the rows takes two lines
   for (const kind of ["title", "row-name", "rows", "cells", "columns", "column-name", "words", "tip"]) {
     parts[kind] = add(root, "div", `attention-map-${kind}`);
   }
@@ -239,8 +240,7 @@ function layOut(element, parts, data, selected) {
   let cellWidth = Math.min(data.maxCell, room / width);
   const cellHeight = Math.min(cellWidth * data.proportion, data.maxHeight / height);
   if (data.picture) cellWidth = cellHeight / data.proportion;
-  const side = `${cellWidth * width}px`;
-  for (const kind of ["cells", "columns", "column-name"]) parts[kind].style.width = side;
+  for (const kind of ["cells", "columns", "column-name"]) parts[kind].style.width = `${cellWidth * width}px`;
   parts.cells.style.height = parts.rows.style.height = `${cellHeight * height}px`;
   const context = parts.canvas.getContext("2d");
   context.font = getComputedStyle(parts.root).font;
@@ -252,6 +252,12 @@ function layOut(element, parts, data, selected) {
   parts.numbers.hidden = longest(texts) + 4 > cellWidth || cellHeight < 15;
   Object.assign(parts, {cellWidth, cellHeight});
   thin(parts, data, selected);
+  const [name, side] = [longest([data.rowName]), cellHeight * height];
+  const folded = name > side;
+  parts["row-name"].style.maxHeight = folded ? `${Math.max(side, HALF * name)}px` : "";
+  if (folded === parts.folded) return;
+  parts.folded = folded; // the name takes two lines now, or one again: the cells have another width
+  layOut(element, parts, data, selected);
 }
 
 function besideCells(parts, data) {

@@ -10,7 +10,7 @@ const STYLE = `
 .attention-map-title { grid-area: 1 / 3; max-width: 100%; font-weight: 600; padding-bottom: 3px; }
 .attention-map.narrow .attention-map-title { grid-column: 1 / -1; }
 .attention-map-row-name { grid-area: 2 / 1; align-self: center; writing-mode: vertical-rl; rotate: 180deg;
-  padding-left: 4px; }
+  padding-left: 9px; text-align: center; }
 .attention-map-column-name { grid-area: 4 / 3; justify-self: start; text-align: center; }
 .attention-map-rows { grid-area: 2 / 2; display: grid; justify-items: end; align-items: center; }
 .attention-map-columns { grid-area: 3 / 3; display: grid; justify-items: center; align-items: start; }

@@ -14,9 +14,11 @@ function openMaps() {
   }
 }
 
-/** Hide the picture of the same map, which a notebook's page shows for readers without JavaScript. */
+/** Hide the picture of the same map, which a notebook's page shows for readers without JavaScript; its link, too. */
 function hidePicture(element) {
-  for (const image of element.closest(".cell_output")?.querySelectorAll("img") ?? []) image.hidden = true;
+  for (const image of element.closest(".cell_output")?.querySelectorAll("img") ?? []) {
+    (image.closest("a") ?? image).hidden = true;
+  }
 }
 
 function openMap(element, {controls, start, effects, look, parts}) {
