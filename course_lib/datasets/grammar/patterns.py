@@ -389,12 +389,9 @@ def aching(dice: Dice) -> Pair:
     """ "My head hurts.": "Me duele la cabeza." """
     who, noun, shape = subject(dice), dice.noun("body", "bodies"), any_mood(dice, "present", "past")
     part = noun_phrase("the", noun, "bodies" in noun.kinds)
-    mine = part._replace(
-        english=part.english.replace("the", who.own if who.clitic else f"{who.english}'s", 1)
-    )
-    require(
-        who.noun is None and not who.many and not (part.many and shape == Shape("past"))
-    )  # "my feet hurt"
+    mine = part._replace(english=part.english.replace("the", who.own if who.clitic else f"{who.english}'s"))
+    unclear = part.many and shape == Shape("past")  # "my feet hurt" is the present
+    require(who.noun is None and not who.many and not unclear)
     return _experience(who, Predicate("hurt", "doler", state=True), part, shape, mine)
 
 
@@ -409,11 +406,8 @@ def feeling(dice: Dice) -> Pair:
 
 def reason(dice: Dice) -> Pair:
     """ "I slept because I was tired.": "Dormí porque estaba cansado." """
-    who, cause, shape = (
-        dice.pick(predicates.SUBJECTS),
-        dice.entry("reasons"),
-        Shape(dice.pick(("present", "past"))),
-    )
+    who, cause = dice.pick(predicates.SUBJECTS), dice.entry("reasons")
+    shape = Shape(dice.pick(("present", "past")))
     verb = dice.pick([one for one in verbs_with("P") if one.english.replace(" ", "_") in cause.deeds])
     said = predicate(dice, verb, who, HABITS[verb.habit], 0.3).longer("because", "porque")
     require("person" in verb.subject)
