@@ -13,7 +13,7 @@ import matplotlib as mpl
 from cycler import cycler
 
 # Seaborn's "colorblind" palette, with three darker colors: on white, a line must stand out by 3 to 1.
-# Written out here, as its "whitegrid" style is below: to import seaborn takes most of a second.
+# Copies of seaborn's values, as in its "whitegrid" style below: importing seaborn takes most of a second.
 PALETTE = ["#0173b2", "#cc8405", "#029e73", "#d55e00", "#cc78bc", "#be885b", "#fbafe4", "#949494", "#ece133",
            "#4a9cca"]  # fmt: skip
 WHITEGRID = {

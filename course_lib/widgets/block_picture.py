@@ -9,12 +9,9 @@ from jaxtyping import Float
 
 from course_lib.widgets.heatmap import Heatmap, Place, Sets, written
 
-BEFORE, NOW, AFTER, BYPASS = (
-    0.25,
-    0.5,
-    0.0,
-    0.15,
-)  # colors of past, current and later steps, and of the bypass
+# colors of past, current and later steps, and of the bypass
+BEFORE, NOW, AFTER, BYPASS = 0.25, 0.5, 0.0, 0.15
+SHORT = {"self-attention": "self-attn", "cross-attention": "cross-attn", "feed-forward": "FFN"}  # row labels
 LARGEST = 2.5  # absolute value with the strongest color
 PLAN_PROPORTION, WIDE = 0.4, 8  # cells of the plan are this flat; with more columns, a tensor's are narrow
 
@@ -28,7 +25,7 @@ def plan(steps: Sequence[Any], now: int, title: str) -> Heatmap:
     texts, descriptions = bypass(steps)
     return Heatmap(
         weights=[(color, BYPASS if text else np.nan) for color, text in zip(colors, texts, strict=True)],
-        rows=[step.part for step in steps],
+        rows=[SHORT.get(step.part, step.part) for step in steps],
         columns=("step", "skip"),
         title=title,
         row_name="",

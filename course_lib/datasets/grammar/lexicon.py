@@ -70,6 +70,6 @@ def of_kind(tables: str, *kinds: str) -> tuple[Any, ...]:
 
 @cache
 def describing(noun: Noun) -> tuple[Adjective, ...]:
-    """All adjectives that can stand beside a noun: for lasting qualities, and for how drinks are served."""
+    """All adjectives that can modify a noun directly: lasting qualities, and how drinks are served."""
     fitting = (one for one in entries("adjectives") if set(one.kinds) & set(noun.kinds))
     return tuple(one for one in fitting if one.position != "never")
