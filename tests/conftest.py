@@ -3,9 +3,11 @@
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import jaxtyping
 import matplotlib
@@ -86,15 +88,29 @@ def grammar_without_type_checks() -> None:
     checked = grammar._pairs
 
     @cache
-    def unchecked() -> tuple[tuple[str, str], ...]:
-        before = jaxtyping.config.jaxtyping_disable
-        jaxtyping.config.update("jaxtyping_disable", True)
-        try:
+    def pairs_without_checks() -> tuple[tuple[str, str], ...]:
+        with without_type_checks():
             return checked()
-        finally:
-            jaxtyping.config.update("jaxtyping_disable", before)
 
-    grammar._pairs = unchecked
+    grammar._pairs = pairs_without_checks
+
+
+@contextmanager
+def without_type_checks() -> Iterator[None]:
+    """Within the `with` block, shapes are not checked, as outside of tests."""
+    before = jaxtyping.config.jaxtyping_disable
+    jaxtyping.config.update("jaxtyping_disable", True)
+    try:
+        yield
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", before)
+
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """Wrong arguments reach the library, as they do outside of tests."""
+    with without_type_checks():
+        yield
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -118,7 +134,16 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
-@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
+def devices() -> list[Any]:
+    """The devices of the tests: CPU and CUDA, or with COURSE_SECOND_DEVICE the one made of CPU memory."""
+    if os.environ.get("COURSE_SECOND_DEVICE"):
+        from helpers import second_device
+
+        return [second_device.DEVICE]
+    return ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)]
+
+
+@pytest.fixture(params=devices())
 def device(request: pytest.FixtureRequest) -> str:
     """Each device that the library must work on."""
     return request.param

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from mutation.answers import mutants
 from mutation.faults import faults_in, sample
 from mutation.nearest import nearest_tests
 
@@ -59,6 +60,27 @@ def test_a_sample_depends_on_its_seed_alone_and_takes_every_operator():
     assert few == sample(faults[::-1], 9, seed=0) != sample(faults, 9, seed=1)
     assert len({f.operator for f in few}) == 9 == len(few)
     assert len(sample(faults, 99, seed=0)) == len(faults)
+
+
+def test_slips_in_a_solution_by_hand():
+    solution = "def f(x):\n    y = x.amax(dim=-1) - 2\n    return y @ x\n"
+    found = {(f.operator, f.before, f.after) for f in mutants(solution, "00.f")}
+    assert found == {
+        ("statement dropped", "y = x.amax(dim=-1) - 2", "pass"),
+        ("arithmetic", "x.amax(dim=-1) - 2", "x.amax(dim=-1) + 2"),
+        ("operand dropped", "x.amax(dim=-1) - 2", "x.amax(dim=-1)"),
+        ("sides swapped", "x.amax(dim=-1) - 2", "2 - x.amax(dim=-1)"),
+        ("keyword dropped", "x.amax(dim=-1)", "x.amax()"),
+        ("another function", "x.amax", "x.amin"),
+        ("sign", "-1", "1"),
+        ("constant", "1", "2"),
+        ("constant", "1", "0"),
+        ("constant", "2", "3"),
+        ("constant", "2", "1"),
+        ("sign", "2", "-2"),
+        ("sides swapped", "y @ x", "x @ y"),
+    }
+    assert mutants(solution, "00.f")[0].key[:2] == ("00.f", "f")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

@@ -11,7 +11,6 @@ from course_lib.benchmarks.training import D2L, OURS, TORCH, config, measures, s
 from course_lib.benchmarks.workload import Sizes
 from course_lib.datasets.batching import pad
 from course_lib.generation.decoding import greedy_decode
-from course_lib.generation.engine import Seq2SeqEngine
 from course_lib.models.seq2seq import Seq2Seq
 from course_lib.text.tokenizers import BOS
 from course_lib.training.precision import choose_precision, for_inference
@@ -28,12 +27,11 @@ def our_writer(
     """Our model with its cache, as `translate` uses it in this precision."""
     torch.manual_seed(0)
     model = for_inference(Seq2Seq(config(sizes, 0.0)).to(device).eval(), precision)
-    engine = Seq2SeqEngine(model)
 
     def write(source: Tensor) -> list[list[int]]:
         with torch.inference_mode():
             start = torch.full((len(source), 1), BOS, device=source.device)
-            generator = model.generator(source, tokens, compiled, engine)
+            generator = model.generator(source, tokens, compiled)
             return greedy_decode(generator, start, None, tokens)
 
     return write
@@ -95,7 +93,7 @@ def decoding(plan: Plan) -> Iterator[Comparison]:
 
 
 def our_faster_writers(plan: Plan, sizes: Sizes, tokens: int) -> dict[str, Write]:
-    """Ours in the faster precision of this device (what `precision="auto"` finds), eager and compiled."""
+    """Ours in half precision where that is the device's own (`precision="auto"`), eager and compiled."""
     precision = choose_precision("auto", torch.device(plan.device))
     if plan.tiny or precision == "fp32":
         return {}

@@ -13,7 +13,7 @@ from course_lib.generation.decoding import greedy_decode
 from course_lib.layers.blocks import FeedForward
 from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.pretrained.gpt2 import SINCE_GPT2, to_hugging_face
-from course_lib.training.precision import autocast, with_cpu_bf16_attention
+from course_lib.training.precision import autocast
 
 OURS, MODERN, NANO, THEIRS, RECOMPUTED = "ours", "ours, modern", "nanoGPT", "transformers", "ours, no cache"
 LIKE_NANO = "ours, in nanoGPT's form"
@@ -55,7 +55,6 @@ class Trainer:
     ):
         sizes, self.device = sizes_of(plan), torch.device(plan.device)
         self.model, self.logits, self.precision = model.to(self.device).train(), logits, precision
-        with_cpu_bf16_attention(self.model)  # as the course's own trainer does
         self.optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
         shape, rng = (16, batch, sizes["max_tokens"] + 1), torch.Generator().manual_seed(0)
         self.windows = torch.randint(sizes["vocab"], shape, generator=rng).to(self.device)

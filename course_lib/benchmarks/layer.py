@@ -7,8 +7,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from course_lib.benchmarks.timing import Comparison, Plan, Turn, measure
-from course_lib.layers.attention import MultiHeadAttention, attention
 from course_lib.layers.masks import causal_mask
+from course_lib.layers.multi_head_attention import MultiHeadAttention, attention
 
 SHAPE = (32, 8, 256, 64)  # batch, heads, tokens, d_head
 TINY_SHAPE = (2, 2, 5, 4)

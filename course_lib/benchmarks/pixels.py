@@ -11,7 +11,7 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from course_lib.benchmarks.layer import turn_of
 from course_lib.benchmarks.timing import Comparison, Plan, measure
-from course_lib.layers.attention import attention
+from course_lib.layers.multi_head_attention import attention
 from course_lib.layers.pixel_attention import PixelAttention
 
 OURS, EXPLICIT, TORCH = "ours", "explicit", "nn.MultiheadAttention"

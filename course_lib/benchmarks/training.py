@@ -13,7 +13,7 @@ from course_lib.benchmarks.workload import SIZES, TINY, Batch, Ids, Sizes
 from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.tasks.translation import TranslationLoss
 from course_lib.text.tokenizers import BOS, EOS, Tokenizer
-from course_lib.training.precision import autocast, choose_precision, with_cpu_bf16_attention
+from course_lib.training.precision import autocast, choose_precision
 
 UNIT = "target positions/s"
 OURS, TORCH, TORCH_LIGHT, D2L = "ours", "nn.Transformer", "nn.Transformer, our dropout", "d2l"
@@ -76,7 +76,6 @@ class Trainer:
     ):
         self.device, self.precision = torch.device(plan.device), precision
         self.objective = objective.to(self.device).train()
-        with_cpu_bf16_attention(self.objective)  # as the course's own trainer does
         self.optimizer = torch.optim.AdamW(objective.parameters(), lr=1e-4, betas=(0.9, 0.98), fused=True)
         self.batches = batches
         self.counts = [workload.real_positions(batch) for batch in batches]

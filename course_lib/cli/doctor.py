@@ -9,10 +9,11 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from course_lib.cli import environment, requirements, venv
-from course_lib.utils.device import on_colab
+from course_lib.utils.device import busy_note, on_colab
 
 HELP = "reports what is installed and what is missing, and how to fix it"
 SHOWN = ("torch", "numpy", "ipython", "ipywidgets")  # one line each; one line for all others
@@ -40,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     if environment.is_repository() and not venv.is_current() and requirements.missing() and venv.is_ready():
         print(f"{sys.executable} lacks packages; checking the Python in .venv, as used by `lab`.\n")
         environment.start_again()
-    looks = (place, packages, tools, graphics, comparisons, data)
+    looks = (place, packages, tools, graphics, company, comparisons, data)
     missing = 0
     for look in looks[:2] if bare() else looks:
         for finding in look():
@@ -145,6 +146,15 @@ def graphics() -> Iterator[Finding]:
         )
     else:
         yield Finding(f"no CUDA device: the course runs on the CPU, {os.cpu_count()} cores")
+
+
+def company() -> Iterator[Finding]:
+    """Whether other processes leave this one its share of the cores."""
+    with suppress(ImportError):  # psutil; packages() has named it
+        if note := busy_note():
+            yield Finding(note, "training takes longer: shut down notebooks that you do not need")
+        else:
+            yield Finding("the cores are free")
 
 
 def comparisons() -> Iterator[Finding]:

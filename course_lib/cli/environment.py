@@ -87,6 +87,7 @@ def child_environment() -> dict[str, str]:
     given = {name: os.environ.get(name) for name in ("COURSE_DATA", "COURSE_CACHE")}
     folders = {name: os.path.abspath(os.path.expanduser(path)) for name, path in given.items() if path}
     return {
+        "OMP_WAIT_POLICY": "PASSIVE",  # idle threads sleep: on shared cores, spinning ones stop all others
         **os.environ,
         **folders,
         "PYTHONPATH": os.pathsep.join(paths),

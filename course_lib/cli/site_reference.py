@@ -22,12 +22,14 @@ def page(package: str) -> str:
 
 
 def restructured(docstring: str) -> str:
-    """A docstring in reStructuredText: arguments as a list, code as code, indented lines as they are."""
-    blocks = re.split(r"\n\s*\n", docstring.strip("\n"))
-    return (
-        "\n\n".join(literal(block) if re.search(r"(?m)^\s", block) else prose(block) for block in blocks)
-        + "\n"
-    )
+    """A docstring in reStructuredText: arguments as a list, code and examples as they are."""
+
+    def block(text: str) -> str:
+        if text.startswith(">>>"):  # Sphinx knows examples
+            return text
+        return literal(text) if re.search(r"(?m)^\s", text) else prose(text)
+
+    return "\n\n".join(map(block, re.split(r"\n\s*\n", docstring.strip("\n")))) + "\n"
 
 
 def literal(block: str) -> str:

@@ -33,6 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="imitate a different machine: plain CPU kernels, no data, no network; finds unstable digits",
     )
+    parser.add_argument(
+        "--second-device",
+        action="store_true",
+        help="run the tests of devices on one made of CPU memory, which finds mixed devices without a GPU",
+    )
     parser.epilog = "All other arguments are passed on to pytest; if they name files, only those are tested."
 
 
@@ -44,6 +49,9 @@ def run(args: argparse.Namespace) -> int:
     if args.browser:
         browser.provide()
         variables["COURSE_BROWSER"] = "1"
+    if args.second_device:
+        variables["COURSE_SECOND_DEVICE"] = "1"
+        args.fast, args.rest = True, ["-k", "second:0", *args.rest]
     command = [sys.executable, "-m", "pytest", *arguments(args.fast, args.rest, args.browser)]
     if args.plain:
         with tempfile.TemporaryDirectory() as folder:

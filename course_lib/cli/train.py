@@ -1,5 +1,6 @@
 """`train <kind>`: trains a model, evaluates it on held-out data, and saves it."""
 
+import os
 from contextlib import nullcontext, redirect_stdout
 
 from course_lib.cli import arguments, train_gpt, train_settings, train_translation, train_vision
@@ -21,6 +22,7 @@ def add_arguments(parser):
 
 def run(args) -> int:
     """Train; returns 0. Raises ValueError for impossible settings."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in child_environment; read when torch is loaded
     train_settings.settle(args)
     arguments.require_device(args.device)
     with nullcontext() if train_settings.is_main() else redirect_stdout(None):

@@ -15,18 +15,4 @@ grammar               the course's own English-Spanish sentences and reviews
 
 from course_lib.utils.lazy import lazy_exports
 
-_EXPORTS = {
-    "archives": ["BrokenArchive"],
-    "batching": ["Batches", "BucketBatchSampler", "EpochBatchSampler", "pad"],
-    "catalog": ["find_set", "list_datasets"],
-    "classification": ["LabelledData", "LabelledSplit", "load_labelled"],
-    "image_data": ["ImageData", "ImageSplit"],
-    "images": ["load_images"],
-    "labels": ["check_labels", "check_number"],
-    "location": ["DataSetUnavailable", "find", "find_files", "locate", "locate_files"],
-    "pairs": ["TranslationData", "at_most", "load_pairs", "load_translation"],
-    "spec": ["DataSet"],
-    "splits": ["Pair", "Splits", "fingerprint", "split_pairs"],
-    "texts": ["TextData", "load_text"],
-}
-__getattr__, __dir__, __all__ = lazy_exports(__name__, _EXPORTS)
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)  # the names in __init__.pyi

@@ -8,8 +8,9 @@ import tarfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from io import BufferedIOBase
+from io import BufferedIOBase, BufferedReader
 from pathlib import Path, PureWindowsPath
+from typing import IO, cast
 
 # Limits on the memory that a file can make us use. Each is well above the largest real file.
 MOST_BYTES = 2**26  # of a text, or of one member of an archive, after decompression
@@ -40,7 +41,7 @@ def refusing_damage(what: str) -> Iterator[None]:
 class Bounded:
     """A file wrapper that reads or writes at most `most` bytes and raises BrokenArchive beyond that."""
 
-    def __init__(self, file: BufferedIOBase, most: int, what: str):
+    def __init__(self, file: BufferedIOBase | IO[bytes], most: int, what: str):
         self.file, self.most, self.left, self.what = file, most, most, what
 
     def read(self, size: int) -> bytes:
@@ -59,7 +60,7 @@ class Bounded:
         return content
 
 
-def read_all(file: BufferedIOBase, what: str) -> bytes:
+def read_all(file: BufferedIOBase | IO[bytes], what: str) -> bytes:
     """Read the rest of a file; raises BrokenArchive if it exceeds MOST_BYTES."""
     return Bounded(file, MOST_BYTES, what).read(MOST_BYTES + 1)
 
@@ -102,7 +103,7 @@ def read_members(archive: Path, members: Mapping[str, str]) -> dict[str, bytes]:
     found = {}
     with archive.open("rb") as file, refusing_damage("archive"):
         stream = Bounded(decompressed(file), MOST_UNPACKED, "the unpacked archive")
-        with tarfile.open(fileobj=stream, mode="r|") as opened:
+        with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|") as opened:
             for count, info in enumerate(opened, start=1):
                 if count > MOST_MEMBERS:
                     raise BrokenArchive(f"the archive has more than {MOST_MEMBERS:,} members")
@@ -114,7 +115,7 @@ def read_members(archive: Path, members: Mapping[str, str]) -> dict[str, bytes]:
     return found
 
 
-def decompressed(file: BufferedIOBase) -> BufferedIOBase:
+def decompressed(file: BufferedReader) -> BufferedIOBase:
     """Decompress a gzip or xz file, recognized by its first bytes; any other file is returned as it is."""
     start = file.read(len(XZ))
     file.seek(0)
@@ -127,7 +128,10 @@ def read_checked(opened: tarfile.TarFile, info: tarfile.TarInfo, sha256: str) ->
     """Read a tar member; raises BrokenArchive if it is too large or its SHA-256 does not match."""
     if info.size > MOST_BYTES:
         raise BrokenArchive(f"the member {info.name!r} has {info.size:,} bytes, more than {MOST_BYTES:,}")
-    content = opened.extractfile(info).read()
+    file = opened.extractfile(info)
+    if file is None:
+        raise BrokenArchive(f"the member {info.name!r} is not a file")
+    content = file.read()
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:
         raise BrokenArchive(f"the member {info.name!r} has SHA-256 {found}, not {sha256}")

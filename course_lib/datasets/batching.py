@@ -10,6 +10,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler, TensorDataset
 
 from course_lib.text.tokenizers import PAD
+from course_lib.text.unicode_text import refuse_texts
+from course_lib.utils.ranges import check_whole
 
 Example = TypeVar("Example")
 
@@ -17,8 +19,13 @@ Example = TypeVar("Example")
 def pad(sequences: Sequence[Sequence[int]], to: int | None = None) -> Int[Tensor, "batch tokens"]:
     """Padding: sequences of ids as one tensor, padded on the right to the longest, or to `to` tokens.
 
-    Raises ValueError if a sequence is longer than `to`, or if there are no sequences.
+    Raises ValueError if a sequence is longer than `to`, if there are no sequences, and for texts.
+
+    >>> pad([[5, 6, 7], [8]])
+    tensor([[5, 6, 7],
+            [8, 0, 0]])
     """
+    refuse_texts(ids=sequences)
     if not sequences:
         raise ValueError("an empty batch cannot be padded")
     longest = max(map(len, sequences))
@@ -36,6 +43,7 @@ class EpochBatchSampler(Sampler[list[int]]):
     """
 
     def __init__(self, batch: int, seed: int = 0):
+        check_whole(1, batch=batch)
         self.batch, self.seed = batch, seed
         self.epoch = self.position = 0
 
@@ -71,6 +79,10 @@ class BucketBatchSampler(EpochBatchSampler):
 
     Shuffle the indices, cut them into pools of `pool` batches, sort each pool by length, cut it into batches,
     and shuffle the batches. This needs little padding, yet each epoch has different batches.
+
+    >>> sampler = BucketBatchSampler(lengths=[(3,), (9,), (3,), (9,)], batch=2)
+    >>> sorted(map(sorted, sampler.batches(epoch=0)))  # texts of 3 tokens together, and texts of 9
+    [[0, 2], [1, 3]]
     """
 
     def __init__(self, lengths: Sequence[tuple[int, ...]], batch: int, seed: int = 0, pool: int = 100):

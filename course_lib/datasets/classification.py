@@ -8,9 +8,10 @@ from course_lib.datasets.archives import BrokenArchive, read_text
 from course_lib.datasets.catalog import find_set, list_datasets
 from course_lib.datasets.labels import check_labels, check_number
 from course_lib.datasets.location import locate_file
-from course_lib.datasets.pairs import clean
 from course_lib.datasets.spec import DataSet
 from course_lib.datasets.splits import normalize
+from course_lib.text.preparation import clean
+from course_lib.text.unicode_text import refuse_text
 
 EMBEDDED = "reviews"
 Labelled = tuple[str, int]
@@ -21,12 +22,17 @@ class LabelledSplit:
     """Sentences with labels, each the index of a class.
 
     Raises ValueError if there are no sentences, or if there is not one label per sentence.
+
+    >>> split = LabelledSplit(["I like it.", "I hate it."], labels=[1, 0])
+    >>> len(split), list(split)
+    (2, [('I like it.', 1), ('I hate it.', 0)])
     """
 
     sentences: list[str]
     labels: list[int]
 
     def __post_init__(self) -> None:
+        refuse_text(sentences=self.sentences)
         check_number("sentences", len(self.sentences), len(self.labels))
 
     def __len__(self) -> int:
@@ -64,6 +70,10 @@ def load_labelled(name: str = EMBEDDED) -> LabelledData:
     same set.
     sst2: the publisher's split, without training sentences that are also held out.
     Raises ValueError for an unknown name or a set without labels, and otherwise as `locate` does.
+
+    >>> data = load_labelled("reviews")
+    >>> data.test.sentences[0], data.classes[data.test.labels[0]]
+    ('Although the breakfast was rather cold, the porter was helpful.', 'positive')
     """
     entry = find_set(name)
     if entry.kind != "labelled":

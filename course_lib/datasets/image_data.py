@@ -14,6 +14,10 @@ class ImageSplit:
     """Images, grayscale (one channel) or color (three), with labels, each the index of a class.
 
     pixels: 0 is black. Raises ValueError if there are no images, or if there is not one label per image.
+
+    >>> split = ImageSplit(torch.zeros(10, 1, 8, 8, dtype=torch.uint8), torch.arange(10))
+    >>> len(split), split[:3].labels
+    (10, tensor([0, 1, 2]))
     """
 
     pixels: UInt8[Tensor, "images channels height width"]

@@ -25,6 +25,10 @@ def load_images(name: str = EMBEDDED) -> ImageData:
     digits: a fifth of each class is for testing, a tenth for validation.
     mnist, cifar10: the publisher's test set; a tenth of each class of the rest is for validation.
     Raises ValueError for an unknown name or a set without images, and otherwise as `locate` does.
+
+    >>> data = load_images("digits")
+    >>> data.test.pixels.shape, len(data.classes)
+    (torch.Size([355, 1, 8, 8]), 10)
     """
     entry = find_set(name)
     if entry.kind != "images":

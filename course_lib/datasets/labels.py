@@ -20,6 +20,10 @@ def check_labels(labels: Int[Tensor, " n"] | Sequence[int], classes: int, of: st
     """Raise ValueError if a label is outside 0 … classes − 1; on a GPU, such a label would crash the process.
 
     of: name of the data set in the message.
+
+    >>> check_labels([0, 2, 1], classes=2)
+    Traceback (most recent call last):
+    ValueError: labels run from 0 to 2, but classes=2 takes 0 to 1
     """
     low, high = (label.item() for label in torch.as_tensor(labels).aminmax())
     if low < 0 or high >= classes:

@@ -56,8 +56,9 @@ def find(name: str) -> Path | None:
 def find_files(name: str) -> list[Path]:
     """Find each file of a set; an empty list if any is missing."""
     entry = find_set(name)
-    found = [find_file(part) for part in entry.parts or (entry,)]
-    return found if all(found) else []
+    parts = entry.parts or (entry,)
+    found = [path for part in parts if (path := find_file(part))]
+    return found if len(found) == len(parts) else []
 
 
 def file_or_folder(entry: DataSet, files: list[Path]) -> Path:
@@ -117,7 +118,10 @@ def naming(entry: DataSet, path: Path) -> Iterator[None]:
 
 def sklearn_digits() -> Path:
     """Path of the digits inside scikit-learn, without importing scikit-learn."""
-    return Path(find_spec("sklearn").origin).parent / "datasets" / "data" / "digits.csv.gz"
+    spec = find_spec("sklearn")
+    if not (spec and spec.origin):
+        raise ModuleNotFoundError("scikit-learn, which contains the digits, is not installed")
+    return Path(spec.origin).parent / "datasets" / "data" / "digits.csv.gz"
 
 
 def download(entry: DataSet, path: Path) -> None:

@@ -1,6 +1,5 @@
 """Translation data: cleaned sentence pairs, split into training, validation and test sets."""
 
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,8 +9,8 @@ from course_lib.datasets.archives import BrokenArchive, decode, read_member, rea
 from course_lib.datasets.catalog import DataSet, find_set
 from course_lib.datasets.location import locate, locate_file
 from course_lib.datasets.splits import Pair, Splits, normalize, split_pairs
-
-_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u00ad\ufeff"))  # zero-width space, soft hyphen, byte-order mark
+from course_lib.text.preparation import clean
+from course_lib.text.unicode_text import refuse_texts
 
 NOT_PAIRS = {
     "text": "a text, not a set of sentence pairs: use load_text",
@@ -47,6 +46,10 @@ def load_translation(
     with the `max_words` that it was trained with.
     test, validation: numbers of pairs to hold out; ignored if the publisher splits the set (multi30k).
     Raises ValueError for an unknown name, a set without pairs or too few pairs; otherwise as `locate` does.
+
+    >>> data = load_translation("grammar")
+    >>> data.test[0], len(data.test)
+    (('On Tuesdays the cat runs fast.', 'Los martes el gato corre rápido.'), 2000)
     """
     entry = find_set(name)
     if entry.target and entry.parts:
@@ -102,16 +105,15 @@ def limit_words(max_words: int | None, pairs: list[Pair]) -> list[Pair]:
 def at_most(words: int, pairs: Iterable[Pair]) -> list[Pair]:
     """Keep the pairs whose sentences both have at most `words` words, separated by spaces.
 
-    Raises ValueError if `words` is less than 1.
+    Raises ValueError if `words` is less than 1, and for texts in place of pairs.
+
+    >>> at_most(2, [("Go on.", "Sigue."), ("I am not here.", "No estoy.")])
+    [('Go on.', 'Sigue.')]
     """
     if words < 1:
         raise ValueError(f"max_words={words} must be at least 1")
+    refuse_texts(pairs=(pairs := list(pairs)))
     return [pair for pair in pairs if all(len(sentence.split()) <= words for sentence in pair)]
-
-
-def clean(sentence: str) -> str:
-    """Text cleaning: Unicode NFC, no invisible characters, single plain spaces."""
-    return " ".join(unicodedata.normalize("NFC", sentence).translate(_INVISIBLE).split())
 
 
 @lru_cache(maxsize=4)

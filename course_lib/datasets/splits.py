@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from course_lib.text.unicode_text import refuse_texts
+
 Pair = tuple[str, str]
 
 MOST_PAIRS = 50
@@ -46,7 +48,11 @@ def pair_id(pair: Pair) -> str:
 
 
 def fingerprint(pairs: Iterable[Pair]) -> str:
-    """Fingerprint of a set of pairs: the SHA-256 of their sorted keys, independent of their order."""
+    """Fingerprint of a set of pairs: the SHA-256 of their sorted keys, independent of their order.
+
+    >>> fingerprint([("Go.", "Ve."), ("Run.", "Corre.")]) == fingerprint([("run", "corre"), ("go", "ve")])
+    True
+    """
     return _sha256("\n".join(sorted(map(pair_id, pairs))))
 
 
@@ -59,10 +65,16 @@ def split_pairs(pairs: Sequence[Pair], *, test: int = 2000, validation: int = 10
     pairs stay in training. Groups and pairs are sorted by the SHA-256 of their text: the order looks random,
     but depends neither on the order of the input nor on a seed.
 
-    Raises ValueError if there are fewer groups than held-out pairs.
+    Raises ValueError if there are fewer groups than held-out pairs, and for texts in place of pairs.
+
+    >>> pairs = [("Go.", "Ve."), ("Go!", "Vete."), ("Run.", "Corre."), ("Sit.", "Siéntate.")]
+    >>> splits = split_pairs(pairs, test=1, validation=1)
+    >>> splits.test, splits.left_out  # the pair that is left out shares "go" with the test pair
+    ([('Go!', 'Vete.')], [('Go.', 'Ve.')])
     """
     if test < 0 or validation < 0:
         raise ValueError(f"test={test} and validation={validation}: neither can be negative")
+    refuse_texts(pairs=pairs)
     ids = {pair: pair_id(pair) for pair in pairs}
     order = {pair: (_sha256(ids[pair]), pair) for pair in ids}
     groups = [group for group in connected_groups(ids) if len(group) <= MOST_PAIRS]

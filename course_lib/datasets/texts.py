@@ -31,6 +31,10 @@ def load_text(name: str = EMBEDDED) -> TextData:
     timemachine: 90% training, 5% validation, 5% test.
     wikitext-2: the publisher's split.
     Raises ValueError for an unknown name or a set that is not a text, and otherwise as `locate` does.
+
+    >>> text = load_text("grammar")
+    >>> text.train.splitlines()[:2]
+    ['Is he too handsome?', 'You are a carpenter.']
     """
     entry = find_set(name)
     if name == EMBEDDED:

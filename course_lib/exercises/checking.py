@@ -3,14 +3,19 @@
 import dis
 import inspect
 import linecache
+import math
+import numbers
 import textwrap
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from torch import Tensor
+
 from course_lib.exercises.comparing import NOT_TRIED, CallResult, alike, call, describe, difference
 from course_lib.exercises.exercise import Answer, Exercise, Mistake, value
+from course_lib.exercises.hints import pattern
 
 WIDTH = 88
 STUB = {"RESUME", "NOP", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE"}  # all that a body of `...` compiles to
@@ -52,7 +57,7 @@ def attempt(exercise: Exercise, answer: Any) -> Attempt:
         if exercise.inputs != ((),):
             return Attempt("not a function")
         answer = value(answer)
-    results = tuple(call(answer, arguments) for arguments in exercise.inputs)
+    results = tuple(call(answer, arguments, exercise.run) for arguments in exercise.inputs)
     return Attempt("not tried" if _is_stub(answer, results[0]) else "tried", results)
 
 
@@ -74,7 +79,8 @@ def judge(exercise: Exercise, made: Attempt, answer: Any = None) -> Verdict:
         if mistake := recognize(exercise, results):
             return _mistaken(exercise, mistake)
         first = agrees.index(False)
-        return _counterexample(exercise, first, results[first], expected[first], answer)
+        hint = pattern(results, expected, exercise.tolerance)
+        return _counterexample(exercise, first, results[first], expected[first], answer, hint)
     if any(result.changed for result in results):
         return _wrong(
             exercise,
@@ -96,7 +102,7 @@ def recognize(exercise: Exercise, results: Sequence[CallResult]) -> Mistake | No
 
 
 def _expected(exercise: Exercise, function: Answer) -> list[CallResult]:
-    return [call(function, arguments) for arguments in exercise.inputs]
+    return [call(function, arguments, exercise.run) for arguments in exercise.inputs]
 
 
 def _is_stub(answer: Callable, result: CallResult) -> bool:
@@ -119,19 +125,35 @@ def _hits_ellipsis(error: Exception) -> bool:
 
 
 def _counterexample(
-    exercise: Exercise, number: int, mine: CallResult, right: CallResult, answer: Any
+    exercise: Exercise, number: int, mine: CallResult, right: CallResult, answer: Any, hint: str | None
 ) -> Verdict:
     if mine.error:
         found = _explain(mine.error, answer)
     elif exercise.inputs == ((),):
-        # Do not show the expected value: it is the solution.
-        return _wrong(exercise, f"{describe(mine.value)} is not right. Check your reasoning and try again.")
+        return _wrong(exercise, _about_value(mine.value, right.value))
     else:
         found = difference(mine.value, right.value, exercise.tolerance)
     names = inspect.signature(exercise.reference).parameters
     arguments = zip(names, exercise.inputs[number], strict=False)  # the reference may have extra defaults
     shown = ", ".join(f"{name} = {describe(argument)}" for name, argument in arguments)
+    found = f"{found}\n{hint}" if hint else found
     return _wrong(exercise, f"With {shown}:\n{found}" if shown else found)
+
+
+def _about_value(mine: Any, right: Any) -> str:
+    """What is wrong with an answer that is a value. The right one is not shown: it is the solution."""
+    if isinstance(right, int | float) and not isinstance(mine, numbers.Real | Tensor):
+        return f"{describe(mine)} is of type {type(mine).__name__}. The answer is a number."
+    if isinstance(right, int | float) and _is_nearly(float(mine), float(right)):
+        return f"{describe(mine)} is close. Give the exact number, neither a measured nor a rounded one."
+    return f"{describe(mine)} is not right. Check your reasoning and try again."
+
+
+def _is_nearly(mine: float, right: float) -> bool:
+    """Whether it is a fraction within 2% of a whole number, or another number rounded."""
+    if right.is_integer():
+        return not mine.is_integer() and math.isclose(mine, right, rel_tol=0.02)
+    return mine in [round(right, digits) for digits in range(4)]
 
 
 def _explain(error: Exception, answer: Any) -> str:

@@ -34,6 +34,8 @@ class Exercise:
     inputs: the arguments of each call, smallest first; `((),)` if the answer is a value, not a function.
     mistakes: they differ from the reference, and from one another, on at least one input.
     tolerance: absolute and relative tolerance for numbers.
+    run: how an answer is called, if not by `answer(*arguments)`: `run(answer, *arguments)` returns what is
+    compared, so it can also look at how the answer computes (see `watching`).
     """
 
     id: str
@@ -41,6 +43,7 @@ class Exercise:
     inputs: tuple[Arguments, ...]
     mistakes: tuple[Mistake, ...]
     tolerance: float = 1e-4
+    run: Callable[..., Any] | None = None
 
 
 def mistake(name: str, why: str, *wrong: Answer) -> Mistake:
@@ -56,6 +59,11 @@ def value(answer: Any) -> Answer:
 def normal(*shape: int, seed: int = 0) -> Tensor:
     """Standard normal numbers, the same at every call."""
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def whole(*shape: int, seed: int = 0) -> Tensor:
+    """Whole numbers from −2 to 2, the same at every call: inputs whose results one can follow on paper."""
+    return torch.randint(-2, 3, shape, generator=torch.Generator().manual_seed(seed)).float()
 
 
 def numbered(*shape: int) -> Tensor:

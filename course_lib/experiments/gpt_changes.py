@@ -29,9 +29,8 @@ from course_lib.pretrained.gpt2 import SINCE_GPT2
 from course_lib.tasks.language_modeling import LanguageModelLoss, TextBatches, mean_loss
 from course_lib.text.tokenizers import SPECIAL_TOKENS, CharTokenizer
 from course_lib.training.config import TrainConfig
-from course_lib.training.memory import keep_freed_memory
 from course_lib.training.optim import make_optimizer
-from course_lib.training.precision import autocast, precision_of_training, with_cpu_bf16_attention
+from course_lib.training.precision import autocast, choose_precision
 
 STORED = Path(__file__).parent / "results" / "gpt_changes.json"
 
@@ -130,10 +129,9 @@ class Ours:
         self.model = GPT(GPTConfig(vocab=len(tokens), max_tokens=CONTEXT, **model))
         self.objective = LanguageModelLoss(self.model)
         self.config = TrainConfig(steps=1, weight_decay=0.1, **training)
-        with_cpu_bf16_attention(self.model)  # as the course's own trainer does
         self.optimizer = make_optimizer(self.objective, self.config)
         self.batches = TextBatches(text, CONTEXT, BATCH, recipe.seed)
-        self.precision = precision_of_training(self.config.precision, self.objective, self.batches, CPU)
+        self.precision = choose_precision(self.config.precision, CPU)
         self.steps, self.epoch, self.left, self.seconds = 0, 0, [], 0.0
 
     def step(self, share: float) -> None:
@@ -230,7 +228,6 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=22.0)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    keep_freed_memory()
     if "changes" in arguments.parts:
         changes(arguments.seconds, arguments.seed)
     if "beside" in arguments.parts:

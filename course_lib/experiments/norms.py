@@ -26,12 +26,15 @@ from course_lib.tasks.translation import TranslationBatches, TranslationLoss, tr
 from course_lib.text.bleu import held_out_scores
 from course_lib.text.tokenizers import Tokenizer
 from course_lib.training.config import TrainConfig
+from course_lib.training.diagnostics import collapsed
 from course_lib.training.trainer import Diverged, train
 
 STORED = Path(__file__).parent / "results" / "norms.json"
 SIZES = {"d_model": 64, "heads": 4, "d_ff": 128, "max_tokens": 32, "dropout": 0.0}
 MAX_WORDS, VOCAB, BATCH, HELD_OUT = 5, 600, 32, 200
 EVERY = 25  # steps between two points of a curve
+ENDING = 100 // EVERY  # points of the last 100 steps, which say how a run ends
+UNIGRAM = 5.25  # unigram loss of these pairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +62,16 @@ class Curve:
     recipe: Recipe
     losses: tuple[float, ...]
     bleu: float
+
+    @property
+    def end(self) -> float:
+        """Mean loss of the last 100 steps."""
+        return fmean(self.losses[-ENDING:])
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether the run ends at the unigram level: chapter 5's definition, applied to held-out losses."""
+        return bool(collapsed(self.losses, UNIGRAM, last=ENDING))
 
 
 @cache
@@ -102,7 +115,8 @@ def held_out_loss(objective: TranslationLoss) -> float:
     """Mean loss per token on the held-out pairs, to three digits."""
     data, tokens = material()
     held_out = TranslationBatches(data.validation[:HELD_OUT], tokens, HELD_OUT)
-    loss, count = objective(*held_out.batch_of(range(HELD_OUT)))
+    device = objective.model.embedding.weight.device
+    loss, count = objective(*(ids.to(device) for ids in held_out.batch_of(range(HELD_OUT))))
     return round((loss / count).item(), 3)
 
 

@@ -10,6 +10,7 @@ attention and seed 0 is also saved in models/, in half precision; `trained()` lo
 
 import argparse
 import base64
+import copy
 import json
 import time
 from dataclasses import asdict, dataclass
@@ -19,7 +20,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from course_lib.datasets import load_images
@@ -28,9 +29,9 @@ from course_lib.models.unet import UNet, UNetConfig
 from course_lib.tasks.diffusion import Diffusion, DiffusionLoss, noise_loss, sample
 from course_lib.tasks.image_classification import ImageBatches, to_floats
 from course_lib.training.config import TrainConfig
+from course_lib.training.model_files import save_model
 from course_lib.training.trainer import train
 from course_lib.utils import machine
-from course_lib.utils.files import atomic_path
 
 STORED = Path(__file__).parent / "results" / "pixel_attention.json"
 MODELS = Path(__file__).parent / "models"
@@ -158,8 +159,7 @@ def store(result: dict[str, Any]) -> None:
 
 def save(model: nn.Module, name: str) -> None:
     """Save the weights in half precision."""
-    with atomic_path(MODELS / f"{name}.safetensors") as room:
-        save_file({key: t.half().contiguous() for key, t in model.state_dict().items()}, room)
+    save_model(copy.deepcopy(model).half(), MODELS / f"{name}.safetensors")
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """What pretraining buys when labeled pairs are few, and when they are many (chapter 7c).
 
-    python -m course_lib.experiments.pretraining --minutes 5 pairs longer tasks joint
+    python -m course_lib.experiments.pretraining --minutes 5 pairs longer tasks directions joint
 
 adds what is missing to results/pretraining.json, part by part, until the time is up; call it again to resume.
 To start from scratch, delete the file first. `stored()` reads the results.
@@ -37,11 +37,12 @@ SIZES = {"d_model": 96, "heads": 4, "layers": 2, "positions": "rotary"}
 SINCE_GPT_2 = {"qk_norm": True, "zero_outputs": True, "activation": "squared relu"}  # learns faster
 PRETRAINING, FINE_TUNING = 500, 600  # steps
 NOTHING = "nothing"
+ONE_SIDED = "masked token, causal"  # a control: filling in tokens without seeing those to the right
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """One fine-tuning run on labeled pairs. start: a task of `pretraining.TASKS`, or "nothing".
+    """One fine-tuning run on labeled pairs. start: a task of `pretraining.TASKS`, ONE_SIDED, or "nothing".
 
     steps: of fine-tuning. joint: whether the loss includes the source.
     """
@@ -114,8 +115,9 @@ def pretrained(task: str, seed: int, steps: int = PRETRAINING) -> tuple[dict[str
     """The weights after pretraining (untrained ones for "nothing"), and its processor time in seconds."""
     model, before = new_model(seed), time.process_time()
     if task != NOTHING:
-        texts = PretrainingBatches(material().unlabelled, material().tokens, BATCH, task, seed)
-        objective = PrefixLMLoss(model, causal=task in CAUSAL)
+        kind = task.removesuffix(", causal")
+        texts = PretrainingBatches(material().unlabelled, material().tokens, BATCH, kind, seed)
+        objective = PrefixLMLoss(model, causal=task in (*CAUSAL, ONE_SIDED))
         train(objective, texts, plan(steps, seed), device="cpu", progress=False)
     return model.state_dict(), time.process_time() - before
 
@@ -152,7 +154,8 @@ def make(recipe: Recipe) -> Run:
 def validation_loss(model: GPT, pairs: list[Pair] | None = None) -> float:
     """Mean loss per target token on the validation pairs, or on the given ones, to three digits."""
     texts = PrefixLMBatches(pairs or material().validation, material().tokens, HELD_OUT)
-    loss, count = PrefixLMLoss(model)(*texts.batch_of(range(len(texts.dataset))))
+    ids = (some.to(model.embedding.weight.device) for some in texts.batch_of(range(len(texts.dataset))))
+    loss, count = PrefixLMLoss(model)(*ids)
     return round((loss / count).item(), 3)
 
 
@@ -172,7 +175,7 @@ def bleu(model: GPT, pairs: list[Pair]) -> float:
 
 @cache
 def stored() -> dict[str, list[Run]]:
-    """The stored runs by the question that they answer: "pairs", "longer", "tasks", "joint"."""
+    """The stored runs by the question that they answer: "pairs", "longer", "tasks", "directions", "joint"."""
     parts: dict[str, list[dict[str, Any]]] = json.loads(STORED.read_text(encoding="utf-8"))["runs"]
     return {part: [as_run(run) for run in runs] for part, runs in parts.items()}
 
@@ -225,13 +228,19 @@ def tasks() -> Iterable[Recipe]:
         yield Recipe(pairs=size, start=task, seed=seed)
 
 
+def directions() -> Iterable[Recipe]:
+    """Masked tokens with attention to both sides, and to the left only."""
+    for seed, task in product(SEEDS, ("masked token", ONE_SIDED)):
+        yield Recipe(pairs=MANY, start=task, seed=seed)
+
+
 def joint() -> Iterable[Recipe]:
     """The fine-tuning loss includes the source: P(X, Y) instead of P(Y | X)."""
     for seed, size in product(FIRST, (FEW, MANY)):
         yield Recipe(pairs=size, start=NOTHING, joint=True, seed=seed)
 
 
-PARTS = {"pairs": pairs, "longer": longer, "tasks": tasks, "joint": joint}
+PARTS = {"pairs": pairs, "longer": longer, "tasks": tasks, "directions": directions, "joint": joint}
 
 
 def main() -> None:
@@ -240,7 +249,8 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--seeds", nargs="*", type=int, default=SEEDS)
-    parser.add_argument("--starts", nargs="*", choices=[NOTHING, *TASKS], default=[NOTHING, *TASKS])
+    starts = [NOTHING, *TASKS, ONE_SIDED]
+    parser.add_argument("--starts", nargs="*", choices=starts, default=starts)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     end = time.monotonic() + 60 * arguments.minutes

@@ -54,7 +54,8 @@ class LawFit:
     """Least-squares fits of `Law` to points at the same places (N, D).
 
     For given exponents, the law is linear in floor, a and b. So all pairs of EXPONENTS are tried, each with a
-    free floor and with floor 0; fits with a negative coefficient are left out.
+    free floor and with floor 0; fits with a negative coefficient are left out. An exponent is therefore known
+    to half of their spacing at best, however many points there are.
     Raises ValueError for fewer than five points, as many as the law has parameters.
     """
 

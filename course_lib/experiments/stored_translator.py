@@ -6,12 +6,13 @@ trains it on the course's grammar in about a minute of one processor, and saves 
 half precision; `stored_translator()` loads it.
 """
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import torch
 
-from course_lib.datasets import load_translation
+from course_lib.datasets import TranslationData, load_translation
 from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.tasks.translation import (
     TranslationBatches,
@@ -48,18 +49,30 @@ MAX_TOKENS = 48
 SETTINGS = TrainConfig(steps=1400, lr=3e-3)
 
 
-def main() -> None:
-    """Train, save, load, and print the scores."""
+@cache
+def material() -> tuple[TranslationData, Tokenizer]:
+    """The grammar's pairs, and a tokenizer trained on them."""
     data = load_translation("grammar")
-    tokens = Tokenizer.train((sentence for pair in data.train for sentence in pair), VOCAB)
-    torch.manual_seed(0)
+    return data, Tokenizer.train((sentence for pair in data.train for sentence in pair), VOCAB)
+
+
+def trained(smoothing: float = 0.1, seed: int = 0) -> tuple[Seq2Seq, Tokenizer]:
+    """A model trained by the recipe, with this label smoothing, and its tokenizer."""
+    data, tokens = material()
+    torch.manual_seed(seed)
     sizes = {"d_model": 96, "d_ff": 288, "max_tokens": MAX_TOKENS, "dropout": 0.0}
     model = Seq2Seq(Seq2SeqConfig(vocab=len(tokens), **sizes))
-    batches = TranslationBatches(data.train, tokens, batch=48, max_tokens=MAX_TOKENS)
-    train(TranslationLoss(model), batches, SETTINGS, device="cpu")
+    batches = TranslationBatches(data.train, tokens, batch=48, max_tokens=MAX_TOKENS, seed=seed)
+    train(TranslationLoss(model, smoothing), batches, replace(SETTINGS, seed=seed), device="cpu")
+    return model, tokens
+
+
+def main() -> None:
+    """Train, save, load, and print the scores."""
+    model, tokens = trained()
     save_translator(STORED, model.half(), tokens)
 
-    model, tokens = stored_translator()
+    data, (model, tokens) = material()[0], stored_translator()
     english, spanish = zip(*data.validation[:400], strict=True)
     print(held_out_scores(translate(model, tokens, english), spanish))
     for sentence, said in zip(EXAMPLES, translate(model, tokens, EXAMPLES), strict=True):

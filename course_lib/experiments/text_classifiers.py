@@ -2,14 +2,17 @@
 
     python -m course_lib.experiments.text_classifiers
 
-writes results/text_classifiers.json in about eight minutes of one thread. `stored()` reads the results.
+makes all parts, or those that are named ("pooling", "few labels", "rates"), and stores them in
+results/text_classifiers.json: about nine minutes of one thread. `stored()` reads the results.
 """
 
+import argparse
 import copy
 import json
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,7 +34,6 @@ from course_lib.tasks.text_classification import (
 from course_lib.text.tokenizers import Tokenizer
 from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import train
-from course_lib.utils import machine
 
 STORED = Path(__file__).parent / "results" / "text_classifiers.json"
 SIZES = {"d_model": 32, "heads": 4, "layers": 2, "max_tokens": 24}
@@ -51,6 +53,7 @@ HOW: dict[str, dict[str, Any]] = {  # one optimizer for all, so that the results
     "LoRA": {"optimizer": "adamw", "lr": 1e-2},
     "fine-tuned": {"optimizer": "adamw", "lr": 3e-3},
 }
+RATES = (1e-3, 3e-3, 1e-2, 3e-2)  # learning rates that LoRA and fine-tuning are compared at
 
 
 def pooling_run(data: LabelledData, variant: str, seed: int, steps: int = STEPS) -> dict[str, Any]:
@@ -103,45 +106,80 @@ def pretrain(data: LabelledData, tokenizer: Tokenizer, encoder: TextEncoder, see
     train(PrefixLMLoss(encoder, causal=False), texts, plan, device="cpu", progress=False)
 
 
-def tune(encoder: TextEncoder, how: str, few: LabelledBatches, seed: int, steps: int) -> TextClassifier:
-    """Train a new head on few labels: on a frozen copy of the encoder, with LoRA, or with all its weights."""
+def tune(
+    encoder: TextEncoder, how: str, few: LabelledBatches, seed: int, steps: int, **changes: Any
+) -> TextClassifier:
+    """Train a new head on few labels: on a frozen copy of the encoder, with LoRA, or with all its weights.
+
+    changes: to the settings in `HOW`.
+    """
     torch.manual_seed(seed)
     model = TextClassifier(copy.deepcopy(encoder), 2, "mean")
     if how == "LoRA":
         add_lora(model.encoder, rank=4)
     else:
         model.encoder.requires_grad_(how == "fine-tuned")
-    plan = TrainConfig(steps=steps, warmup=10, precision="fp32", seed=seed, **HOW[how])
+    plan = TrainConfig(steps=steps, warmup=10, precision="fp32", seed=seed, **{**HOW[how], **changes})
     train(TextClassificationLoss(model), few, plan, device="cpu", progress=False)
     return model.eval()
 
 
-def few_label_runs(
-    data: LabelledData, seed: int, steps: int = 200, pretraining: int = PRETRAINING
-) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class FewLabels:
+    """The word order task with few labels, and an encoder before and after pretraining."""
+
+    encoders: dict[str, TextEncoder]
+    train: tuple[list[Sequence[int]], list[int]]
+    test: tuple[list[Sequence[int]], list[int]]
+    seed: int
+    steps: int
+
+    @classmethod
+    def of(
+        cls, data: LabelledData, seed: int, steps: int = 200, pretraining: int = PRETRAINING
+    ) -> "FewLabels":
+        """Pretrain an encoder on all training sentences; keep the labels of a few."""
+        tokenizer = Tokenizer.train(data.train.sentences, vocab=1000, kind="words")
+        texts, labels = order_task(tokenizer.encode_batch(data.train.sentences), seed)
+        test = order_task(tokenizer.encode_batch(data.test.sentences), seed + 100)
+        torch.manual_seed(seed)
+        config = EncoderConfig(**{**SIZES, "vocab": len(tokenizer) + 1, "max_tokens": 48})
+        pretrained = TextEncoder(config)
+        encoders = {"untrained": copy.deepcopy(pretrained), "pretrained": pretrained}
+        pretrain(data, tokenizer, pretrained, seed, pretraining)
+        return cls(encoders, (texts[:FEW], labels[:FEW]), test, seed, steps)
+
+    def run(self, encoder: str, how: str, **changes: Any) -> dict[str, Any]:
+        """Test accuracy of one of the encoders, tuned in one way."""
+        few = LabelledBatches(*self.train, classes=2, batch=50, seed=self.seed)
+        model = tune(self.encoders[encoder], how, few, self.seed, self.steps, **changes)
+        trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
+        run = {"encoder": encoder, "how": how, "seed": self.seed, "trained": trained, **changes}
+        return {**run, "test": round(100 * accuracy(model, *self.test), 2)}
+
+
+def few_label_runs(data: LabelledData, seed: int, **sizes: int) -> list[dict[str, Any]]:
     """Test accuracy on the word order task: untrained and pretrained encoder, tuned in three ways."""
-    tokenizer = Tokenizer.train(data.train.sentences, vocab=1000, kind="words")
-    texts, labels = order_task(tokenizer.encode_batch(data.train.sentences), seed)
-    test = order_task(tokenizer.encode_batch(data.test.sentences), seed + 100)
-    torch.manual_seed(seed)
-    config = EncoderConfig(**{**SIZES, "vocab": len(tokenizer) + 1, "max_tokens": 48})
-    pretrained = TextEncoder(config)
-    untrained = copy.deepcopy(pretrained)
-    pretrain(data, tokenizer, pretrained, seed, pretraining)
-    found = []
-    for start, encoder in (("untrained", untrained), ("pretrained", pretrained)):
-        for how in HOW:
-            few = LabelledBatches(texts[:FEW], labels[:FEW], classes=2, batch=50, seed=seed)
-            model = tune(encoder, how, few, seed, steps)
-            trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
-            run = {"encoder": start, "how": how, "seed": seed, "trained": trained}
-            found.append({**run, "test": round(100 * accuracy(model, *test), 2)})
-    return found
+    task = FewLabels.of(data, seed, **sizes)
+    return [task.run(encoder, how) for encoder in task.encoders for how in HOW]
+
+
+def rate_runs(data: LabelledData, seed: int, **sizes: int) -> list[dict[str, Any]]:
+    """The pretrained encoder with LoRA and fine-tuned, at each of the same learning rates."""
+    task = FewLabels.of(data, seed, **sizes)
+    return [task.run("pretrained", how, lr=lr) for how in ("LoRA", "fine-tuned") for lr in RATES]
+
+
+PARTS: dict[str, Callable[[LabelledData, int], list[dict[str, Any]]]] = {
+    "pooling": lambda data, seed: [pooling_run(data, variant, seed) for variant in VARIANTS],
+    "few labels": few_label_runs,
+    "rates": rate_runs,
+}
 
 
 @cache
 def stored() -> dict[str, Any]:
-    """The stored runs, "pooling" and "few labels", with machine and command."""
+    """The stored runs by part (see `PARTS`), with machine and command."""
     return json.loads(STORED.read_text(encoding="utf-8"))
 
 
@@ -151,20 +189,22 @@ def accuracies(part: str, **wanted: Any) -> list[float]:
     return [run["test"] for run in runs]
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Make the runs and store them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument(
+        "parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}; all if none is named"
+    )
+    named = parser.parse_args(arguments).parts or list(PARTS)
+    if unknown := [part for part in named if part not in PARTS]:
+        parser.error(f"part {unknown[0]!r} must be one of {', '.join(PARTS)}")
     torch.set_num_threads(1)
     data = load_labelled("reviews")
-    runs: dict[str, list] = {"pooling": [], "few labels": []}
     for seed in SEEDS:
-        for variant in VARIANTS:
-            runs["pooling"].append(pooling_run(data, variant, seed))
-            print(json.dumps(runs["pooling"][-1]), flush=True)
-        runs["few labels"] += few_label_runs(data, seed)
-        print(json.dumps(runs["few labels"][-6:]), flush=True)
-        command = "python -m course_lib.experiments.text_classifiers"
-        content = {"command": command, "machine": machine.describe("cpu"), "runs": runs}
-        storage.write_runs(STORED, content)
+        for part in named:
+            runs = PARTS[part](data, seed)
+            content = storage.read_runs(STORED, "course_lib.experiments.text_classifiers")
+            storage.add_runs(STORED, content, part, runs, "variant", "encoder", "how", "lr", "seed")
 
 
 if __name__ == "__main__":

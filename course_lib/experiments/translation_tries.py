@@ -31,7 +31,6 @@ from course_lib.datasets.batching import Batches, BucketBatchSampler
 from course_lib.experiments import storage
 from course_lib.experiments.recipes import prepare_translation, recipe
 from course_lib.experiments.vocabularies import held_out_loss
-from course_lib.layers.masks import nonpad_indices
 from course_lib.tasks.translation import TranslationDataset, TranslationLoss, collate_pairs, translate
 from course_lib.text.bleu import held_out_scores
 from course_lib.text.tokenizers import PAD, Tokenizer
@@ -148,15 +147,15 @@ class RDrop(TranslationLoss):
     def forward(
         self, source: Int[Tensor, "batch source"], target: Int[Tensor, "batch target"]
     ) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
-        real = nonpad_indices(target[:, 1:], PAD)  # the padding among them comes last
-        labels = target[:, 1:].flatten()[real]
-        count = (labels != PAD).sum()
-        source, target = source.repeat(2, 1), target.repeat(2, 1)
-        halves = self.model.decode(target[:, :-1], self.model.encode(source)).chunk(2)
-        logits = self.model.output_logits(torch.stack([half.flatten(0, 1)[real] for half in halves]))
-        smoothing = {"label_smoothing": self.label_smoothing, "ignore_index": PAD}
-        loss = F.cross_entropy(logits.flatten(0, 1), labels.repeat(2), reduction="sum", **smoothing)
-        return loss + self.weight * distance(*logits[:, :count]), 2 * count
+        real = target[:, 1:] != PAD  # (batch, tokens)
+        labels = target[:, 1:][real]
+        both = self.model(source.repeat(2, 1), target[:, :-1].repeat(2, 1)).chunk(2)
+        logits = torch.stack([half[real] for half in both])  # (2, labels, vocab)
+        smoothing = self.label_smoothing
+        loss = F.cross_entropy(
+            logits.flatten(0, 1), labels.repeat(2), reduction="sum", label_smoothing=smoothing
+        )
+        return loss + self.weight * distance(*logits), 2 * real.sum()
 
 
 def distance(a: Float[Tensor, "tokens vocab"], b: Float[Tensor, "tokens vocab"]) -> Float[Tensor, ""]:

@@ -136,7 +136,8 @@ def held_out_loss(model: Seq2Seq, tokens: Tokenizer, pairs: list[Pair]) -> float
     """Mean loss per token on some pairs, without label smoothing."""
     objective = TranslationLoss(model, label_smoothing=0.0)
     batches = TranslationBatches(pairs[:SCORED], tokens, SCORED)
-    loss, count = objective(*batches.batch_of(range(len(batches.dataset))))
+    ids = (some.to(model.embedding.weight.device) for some in batches.batch_of(range(len(batches.dataset))))
+    loss, count = objective(*ids)
     return round((loss / count).item(), 3)
 
 

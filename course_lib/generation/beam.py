@@ -8,7 +8,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_lib.generation.decoding import Generator
+from course_lib.generation.constraints import Constraint, TokenIds, constrained, token_ids
+from course_lib.generation.decoding import Generator, check_start
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class Hypothesis:
 class BeamSearch:
     """Beam search for one sequence: its unfinished hypotheses and its finished ones, best first."""
 
-    def __init__(self, width: int, end: int, max_tokens: int, length_power: float, exact: bool):
-        self.width, self.end, self.max_tokens, self.exact = width, end, max_tokens, exact
+    def __init__(self, width: int, end: TokenIds, max_tokens: int, length_power: float, exact: bool):
+        self.width, self.ends, self.max_tokens, self.exact = width, token_ids("end", end), max_tokens, exact
         self.length_power = length_power
         self.open: list[tuple[float, list[int]]] = [(0.0, [])]
         self.found: list[Hypothesis] = []
@@ -43,14 +44,16 @@ class BeamSearch:
     def advance(self, candidates: Iterable[tuple[float, int, int]]) -> list[int]:
         """Extend hypotheses by the best candidates (log-probability, index of the hypothesis, token).
 
+        candidates: best first. An end token counts only among the best `width` of them.
         Returns, for each new unfinished hypothesis, the index of the one it extends.
         """
         active: list[tuple[float, list[int]]] = []
         parents: list[int] = []
-        for total, parent, token in candidates:
+        for rank, (total, parent, token) in enumerate(candidates):
             ids = self.open[parent][1]
-            if token == self.end:
-                self.keep(ids, total, len(ids) + 1)
+            if token in self.ends:
+                if rank < self.width:
+                    self.keep(ids, total, len(ids) + 1)
             elif len(active) < self.width:
                 active.append((total, [*ids, token]))
                 parents.append(parent)
@@ -66,7 +69,8 @@ class BeamSearch:
             for total, ids in self.open:
                 self.keep(ids, total, len(ids))
             return True
-        hope = self.score(total, self.max_tokens if self.exact else len(ids))
+        lengths = (len(ids) + 1, self.max_tokens) if self.exact else (len(ids),)  # the best is at one end
+        hope = max(self.score(total, length) for length in lengths)
         return len(self.found) == self.width and hope <= self.found[-1].score
 
 
@@ -74,39 +78,58 @@ class BeamSearch:
 def beam_search(
     generator: Generator,
     start: Int[Tensor, "batch tokens"],
-    end: int,
+    end: TokenIds,
     max_tokens: int,
     width: int = 4,
     length_power: float = 1.0,
     exact: bool = False,
+    constraints: Iterable[Constraint] = (),
 ) -> list[list[Hypothesis]]:
-    """Beam search: keep the `width` best hypotheses per sequence.
+    """Beam search: keep the `width` best hypotheses per sequence; with a width of 1, greedy decoding.
 
-    start, end, max_tokens: as in `greedy_decode`.
+    An end token finishes a hypothesis only if this is among the `width` best continuations, as in fairseq and
+    `transformers`. generator, start, end, max_tokens: as in `greedy_decode`.
     length_power: a hypothesis scores log-probability / length^length_power. 0 favors short ones; 1 is the
     mean per token.
-    exact: stop only when no unfinished hypothesis can still win, even at its maximum length; otherwise, stop
-    as soon as the best one scores no better than the finished hypotheses.
+    exact: stop only when no unfinished hypothesis can still win, at whatever length; otherwise, stop as soon
+    as the best one scores no better than the finished ones. CTranslate2 stops once `width` are finished,
+    even if another could win. With `exact`, a width of 1 looks beyond the greedy sequence.
+    constraints: as in `greedy_decode`, but applied to log-probabilities, which are not rescaled to sum to 1.
     Returns up to `width` hypotheses per sequence, best first.
-    Raises ValueError if `max_tokens` or `width` is not positive.
+    Raises ValueError as `greedy_decode` does, and for a `width` that is not positive.
     Source: Wu et al. 2016, section 7.
+
+    >>> from course_lib.models import GPT, GPTConfig
+    >>> generator, start = GPT(GPTConfig(vocab=65)).eval().generator(), torch.tensor([[1, 2]])
+    >>> [hypotheses] = beam_search(generator, start, end=2, max_tokens=5, width=3)
+    >>> len(hypotheses), hypotheses[0].score >= hypotheses[1].score >= hypotheses[2].score
+    (3, True)
     """
-    if min(max_tokens, width) < 1:
-        raise ValueError(f"max_tokens={max_tokens} and width={width} must both be positive")
+    check_start(generator, start, max_tokens=max_tokens, width=width)
+    constraints = list(constraints)
+    if not math.isfinite(length_power):
+        raise ValueError(f"length_power={length_power} is not finite")
     searches = [BeamSearch(width, end, max_tokens, length_power, exact) for _ in start]
-    active, logits, totals = searches, generator.read(start), torch.zeros(len(start), 1, device=start.device)
+    active, ids, totals = searches, start, torch.zeros(len(start), 1, device=start.device)
+    read = start[:, :0]
     while active:
-        rows, ids, totals = _grow(active, logits, totals)
+        logits = generator.read(ids)
+        read = torch.cat([read, ids], dim=1) if constraints else read
+        scores = logits.float().log_softmax(dim=-1)
+        scores = constrained(scores, read, read.shape[1] - start.shape[1], constraints)
+        rows, ids, totals = _grow(active, scores, totals)
         active = [search for search in active if search.open]
         if active:
             generator.select(rows)
-            logits = generator.read(ids)
+            read = read[rows]
+    if not all(search.found for search in searches):
+        raise ValueError("no hypothesis: the logits are NaN, or the constraints leave no token to generate")
     return [search.found for search in searches]
 
 
 def _grow(
     active: list[BeamSearch],
-    logits: Float[Tensor, "rows vocab"],
+    log_probs: Float[Tensor, "rows vocab"],
     totals: Float[Tensor, "sequences hypotheses"],
 ) -> tuple[Int[Tensor, " next"], Int[Tensor, "next 1"], Float[Tensor, "left width"]]:
     """Extend every unfinished hypothesis by one token; a search that is done is left with none.
@@ -114,8 +137,8 @@ def _grow(
     Returns the rows to continue, their next ids, and their log-probabilities (-inf pads a sequence with
     fewer hypotheses than the others).
     """
-    (sequences, hypotheses), vocab, width = totals.shape, logits.shape[-1], active[0].width
-    sums = totals[..., None] + logits.float().log_softmax(dim=-1).unflatten(0, (sequences, hypotheses))
+    (sequences, hypotheses), vocab, width = totals.shape, log_probs.shape[-1], active[0].width
+    sums = totals[..., None] + log_probs.unflatten(0, (sequences, hypotheses))
     best, where = sums.flatten(1).topk(
         min(2 * width, hypotheses * vocab)
     )  # up to half of them may be end tokens
@@ -132,5 +155,5 @@ def _grow(
         rows += [place * hypotheses + parent for parent in parents + parents[-1:] * fill]
         ids += [text[-1] for _, text in search.open + search.open[-1:] * fill]
         kept.append([total for total, _ in search.open] + [-math.inf] * fill)
-    new = torch.tensor([rows, ids], dtype=torch.long, device=logits.device)
-    return new[0], new[1][:, None], torch.tensor(kept, device=logits.device).view(-1, width)
+    new = torch.tensor([rows, ids], dtype=torch.long, device=log_probs.device)
+    return new[0], new[1][:, None], torch.tensor(kept, device=log_probs.device).view(-1, width)

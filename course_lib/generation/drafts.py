@@ -6,12 +6,20 @@ from itertools import pairwise
 import torch
 import torch.nn.functional as F
 
+from course_lib.generation.decoding import check_read
 from course_lib.generation.sampling import next_token_probabilities
 from course_lib.generation.speculative import Proposal, Rewindable, draw
 
 
 class ModelDraft:
-    """A smaller model as draft. temperature, rng: as in `speculative_decode`; device: that of the model."""
+    """A smaller model as draft. temperature, rng: as in `speculative_decode`; device: that of the model.
+
+    >>> from course_lib.models import GPT, GPTConfig
+    >>> draft = ModelDraft(GPT(GPTConfig(vocab=65, layers=1)).eval().generator())
+    >>> tokens, distributions = draft.propose([1, 2, 3], count=4)
+    >>> len(tokens), distributions[0].shape
+    (4, torch.Size([65]))
+    """
 
     def __init__(
         self,
@@ -24,7 +32,8 @@ class ModelDraft:
         self.known: list[int] = []  # the tokens in the generator's caches
 
     def propose(self, ids: Sequence[int], count: int) -> Proposal:
-        """Raises ValueError if the tokens do not fit into the caches."""
+        """Raises ValueError if the tokens do not fit into the caches, or if others have read with them."""
+        check_read(self.generator, len(self.known))
         same = 0
         while same < min(len(self.known), len(ids) - 1) and self.known[same] == ids[same]:
             same += 1
@@ -41,11 +50,17 @@ class ModelDraft:
 
 
 class BigramDraft:
-    """A table as draft: after each token, the one that followed it most often in the given sequences."""
+    """A table as draft: after each token, the one that followed it most often in the given sequences.
+
+    >>> tokens, distributions = BigramDraft([[1, 2, 3], [2, 3, 1]], vocab=4).propose([1], count=3)
+    >>> tokens
+    [2, 3, 1]
+    """
 
     def __init__(self, sequences: Iterable[Sequence[int]], vocab: int) -> None:
         counts = torch.zeros(vocab, vocab)
-        pairs = torch.tensor([pair for sequence in sequences for pair in pairwise(sequence)])
+        found = [pair for sequence in sequences for pair in pairwise(sequence)]
+        pairs = torch.tensor(found, dtype=torch.long).view(-1, 2)
         counts.index_put_((pairs[:, 0], pairs[:, 1]), torch.ones(len(pairs)), accumulate=True)
         self.vocab, self.following = vocab, counts.argmax(dim=-1).tolist()
 

@@ -1,9 +1,13 @@
 """Sampling: next-token probabilities under temperature, top-k, top-p (nucleus) and min-p."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
+
+from course_lib.utils.ranges import check_whole
 
 
 def next_token_probabilities(
@@ -17,12 +21,18 @@ def next_token_probabilities(
 
     temperature: 1 keeps the model's distribution, lower sharpens it, 0 keeps only the most likely token.
     The truncations are applied in the order of the arguments, each to the result of the one before.
-    Raises ValueError for a temperature below 0, and for a truncation outside its range.
+    Raises ValueError for a negative or infinite temperature, and for a truncation outside its range.
     Source: the notes, temperature.
+
+    >>> logits = torch.tensor([0.5, 0.3, 0.2]).log()
+    >>> next_token_probabilities(logits, temperature=0)
+    tensor([1., 0., 0.])
+    >>> next_token_probabilities(logits, top_k=2)
+    tensor([0.6250, 0.3750, 0.0000])
     """
-    if temperature < 0:
-        raise ValueError(f"temperature={temperature} is below 0")
-    if temperature == 0:
+    if not 0 <= temperature < math.inf:
+        raise ValueError(f"temperature={temperature} must be 0 or more, and finite")
+    if temperature < torch.finfo(torch.float32).tiny:  # as good as 0, and what fp32 would round to 0
         probabilities = F.one_hot(logits.argmax(dim=-1), logits.shape[-1]).float()
     else:
         # shift the largest logit to 0 first, so that dividing by a small temperature cannot overflow
@@ -40,25 +50,32 @@ def next_token_probabilities(
 def keep_top_k(probabilities: Float[Tensor, "*batch vocab"], k: int) -> Float[Tensor, "*batch vocab"]:
     """Top-k: keep only the k most likely tokens.
 
-    Raises ValueError for k < 1.
+    Raises ValueError unless k is a positive whole number.
     Source: Fan et al. 2018, section 5.
+
+    >>> keep_top_k(torch.tensor([0.5, 0.3, 0.2]), k=2)
+    tensor([0.6250, 0.3750, 0.0000])
     """
-    if k < 1:
-        raise ValueError(f"top_k={k} leaves no token")
+    check_whole(1, top_k=k)
     values, tokens = probabilities.topk(min(k, probabilities.shape[-1]))
     return renormalize(torch.zeros_like(probabilities).scatter(-1, tokens, values))
 
 
 def keep_top_p(probabilities: Float[Tensor, "*batch vocab"], p: float) -> Float[Tensor, "*batch vocab"]:
-    """Top-p (nucleus): keep the most likely tokens until their probabilities sum to p or more.
+    """Top-p (nucleus): keep the most likely tokens until their probabilities sum to p or more; 1 keeps all.
 
     Raises ValueError for p outside (0, 1].
     Source: Holtzman et al. 2020, section 3.1.
+
+    >>> keep_top_p(torch.tensor([0.5, 0.3, 0.2]), p=0.7)  # 0.5 is not enough, 0.5 + 0.3 is
+    tensor([0.6250, 0.3750, 0.0000])
     """
     if not 0 < p <= 1:
         raise ValueError(f"top_p={p} is outside (0, 1]")
+    if p == 1:  # a rounded sum can reach 1 too early
+        return probabilities
     values, tokens = probabilities.sort(dim=-1, descending=True)
-    likelier = values.cumsum(dim=-1) - values  # probability mass of the more likely tokens
+    likelier = F.pad(values.float().cumsum(dim=-1)[..., :-1], (1, 0))  # sum over the more likely tokens
     values = values.masked_fill(likelier >= p, 0.0)
     return renormalize(torch.zeros_like(probabilities).scatter(-1, tokens, values))
 
@@ -68,6 +85,9 @@ def keep_min_p(probabilities: Float[Tensor, "*batch vocab"], p: float) -> Float[
 
     Raises ValueError for p outside [0, 1].
     Source: Nguyen et al. 2025, section 3.
+
+    >>> keep_min_p(torch.tensor([0.5, 0.3, 0.2]), p=0.5)  # at least half of 0.5
+    tensor([0.6250, 0.3750, 0.0000])
     """
     if not 0 <= p <= 1:
         raise ValueError(f"min_p={p} is outside [0, 1]")

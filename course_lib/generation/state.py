@@ -1,4 +1,4 @@
-"""What generation keeps between steps: key-value caches, and the compiled step."""
+"""What generation keeps between steps: the model's key-value caches."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_lib.layers.kv_cache import GrowingCache, StaticCache
+from course_lib.layers.kv_cache import GrowingCache, StaticCache, check_forget
+from course_lib.text.tokenizers import PAD
 
 
 @runtime_checkable
@@ -27,31 +28,68 @@ class LanguageModel(Protocol):
         ...
 
 
-class TextGenerator:
-    """A `GPT` during generation: the model and the key-value cache of each block."""
+class CachingGenerator:
+    """What generators with caches share: which model reads, and how many tokens it has read.
+
+    hidden_states: the model's function that appends tokens to caches and returns their hidden states.
+    max_tokens: the most tokens to read. padding: see `Generator`.
+    compiled: single tokens go through `torch.compile`, except the first, which allocates the buffers.
+    """
+
+    length = 0  # number of tokens read
+    padding: int | None = PAD
+
+    def __init__(self, model: Any, hidden_states: Callable[..., Tensor], max_tokens: int, compiled: bool):
+        self.model, self.max_tokens, self.static_batch = model, max_tokens, compiled
+        self.read_some = hidden_states
+        self.read_one = torch.compile(hidden_states, dynamic=False) if compiled else hidden_states
+
+    def next_step(self, tokens: int) -> Callable[..., Tensor]:
+        """Count tokens to be read, and return what reads them. Raises ValueError if they do not fit."""
+        if self.length + tokens > self.max_tokens:
+            raise ValueError(
+                f"{self.length} + {tokens} tokens do not fit into a cache of max_tokens={self.max_tokens}"
+            )
+        first, self.length = self.length == 0, self.length + tokens
+        return self.read_some if first or tokens > 1 else self.read_one
+
+
+class TextGenerator(CachingGenerator):
+    """A `GPT` during generation: the model and the key-value cache of each block.
+
+    Raises ValueError for a model without blocks: each token would be read as the first.
+
+    >>> from course_lib.models import GPT, GPTConfig
+    >>> generator = TextGenerator(GPT(GPTConfig(vocab=65)).eval())  # or GPT.generator()
+    >>> logits = generator.read(torch.tensor([[1, 2, 3]]))  # the prompt
+    >>> generator.read(torch.tensor([[4]])).shape  # and one more token, which attends to the cached ones
+    torch.Size([1, 65])
+    """
 
     def __init__(self, model: LanguageModel, compiled: bool = False):
-        self.model, self.static_batch = model, compiled
+        super().__init__(model, model.hidden_states, model.config.max_tokens, compiled)
+        self.padding = getattr(model, "padding", PAD)
         self.reset()
 
     def reset(self) -> None:
         """Empty the caches."""
-        config, kind = self.model.config, StaticCache if self.static_batch else GrowingCache
-        self.caches = [kind(config.max_tokens) for _ in range(config.layers)]
-        self.reader = CompiledStep(next_logits, config.max_tokens, self.static_batch)
+        self.length = 0
+        self.caches = new_caches(self.model.config.layers, self.max_tokens, self.static_batch)
 
     def read(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch vocab"]:
         """Append tokens; return the logits of the next one. Raises ValueError beyond max_tokens."""
-        return self.reader(ids, self.model, self.caches)
+        step = self.next_step(ids.shape[1])
+        return self.model.output_logits(step(ids, caches=self.caches)[:, -1])
 
     def read_all(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens vocab"]:
         """Append tokens; return the logits after each of them. Raises ValueError beyond max_tokens."""
-        self.reader.reserve(ids.shape[1])
-        return self.model.output_logits(self.model.hidden_states(ids, caches=self.caches))
+        step = self.next_step(ids.shape[1])
+        return self.model.output_logits(step(ids, caches=self.caches))
 
     def forget(self, tokens: int) -> None:
-        """Drop the newest tokens from the caches."""
-        self.reader.length -= tokens
+        """Drop the newest tokens from the caches. Raises ValueError if there are fewer."""
+        check_forget(tokens, self.length)
+        self.length -= tokens
         for cache in self.caches:
             cache.forget(tokens)
 
@@ -61,35 +99,9 @@ class TextGenerator:
             cache.select(rows)
 
 
-def next_logits(
-    ids: Int[Tensor, "batch tokens"], model: LanguageModel, caches: Sequence[GrowingCache]
-) -> Float[Tensor, "batch vocab"]:
-    """Logits of the token after those in the caches and `ids`."""
-    return model.output_logits(model.hidden_states(ids, caches=caches)[:, -1])
-
-
-class CompiledStep:
-    """Calls a function that appends tokens to caches; optionally compiled for single tokens.
-
-    read: the function; its first argument is the ids. max_tokens: the most tokens it may read in all.
-    The first call, which allocates the buffers, and calls with several tokens are never compiled.
-    """
-
-    def __init__(self, read: Callable[..., Tensor], max_tokens: int, compiled: bool):
-        self.read, self.max_tokens, self.length = read, max_tokens, 0
-        self.read_one = torch.compile(read, dynamic=False) if compiled else read
-
-    def __call__(self, ids: Int[Tensor, "batch tokens"], *others: object) -> Tensor:
-        """Raises ValueError if the tokens do not fit."""
-        first, tokens = self.length == 0, ids.shape[1]
-        self.reserve(tokens)
-        read = self.read if first or tokens > 1 else self.read_one
-        return read(ids, *others)
-
-    def reserve(self, tokens: int) -> None:
-        """Count tokens that are about to be read. Raises ValueError if they do not fit."""
-        if self.length + tokens > self.max_tokens:
-            raise ValueError(
-                f"{self.length} + {tokens} tokens do not fit into a cache of max_tokens={self.max_tokens}"
-            )
-        self.length += tokens
+def new_caches(layers: int, max_tokens: int, static: bool) -> list[GrowingCache]:
+    """A cache of self-attention for each block. Raises ValueError if there are none to keep the tokens."""
+    if layers == 0:
+        raise ValueError("layers=0: a model without blocks has no cache to generate with")
+    kind = StaticCache if static else GrowingCache
+    return [kind(max_tokens) for _ in range(layers)]

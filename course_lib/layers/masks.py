@@ -15,20 +15,12 @@ Mask: TypeAlias = Bool[Tensor, "..."]
 
 
 def padding_mask(ids: Int[Tensor, "batch keys"], pad: int) -> Bool[Tensor, "batch 1 1 keys"]:
-    """Padding mask: no query may attend to a key whose id is `pad`."""
-    return (ids != pad)[:, None, None, :]
+    """Padding mask: no query may attend to a key whose id is `pad`.
 
-
-def nonpad_indices(ids: Int[Tensor, "batch tokens"], pad: int, multiple: int = 64) -> Int[Tensor, " nonpad"]:
-    """Indices of the non-padding tokens in the flattened batch, then of a few padding tokens.
-
-    The few fill the list up to a multiple of `multiple`, as far as there are any: matrix products set up
-    each new shape from scratch, so repeated shapes save time.
+    >>> padding_mask(torch.tensor([[7, 8, 0]]), pad=0)
+    tensor([[[[ True,  True, False]]]])
     """
-    nonpad = (ids != pad).flatten()
-    indices = nonpad.nonzero()[:, 0]
-    fill = (~nonpad).nonzero()[: -len(indices) % multiple, 0]
-    return torch.cat([indices, fill])
+    return (ids != pad)[:, None, None, :]
 
 
 def causal_mask(
@@ -38,6 +30,11 @@ def causal_mask(
 
     With fewer queries than keys, the queries are the *last* positions, as in decoding with a cache.
     Raises ValueError if there are more queries than keys.
+
+    >>> causal_mask(3).int()
+    tensor([[1, 0, 0],
+            [1, 1, 0],
+            [1, 1, 1]], dtype=torch.int32)
     """
     keys = queries if keys is None else keys
     if queries > keys:
@@ -55,6 +52,10 @@ def valid_lens_mask(
     valid_lens: one length per sequence, or one per query.
     Raises ValueError if a length is negative or exceeds `keys`.
     Source: C182-3, masked softmax.
+
+    >>> valid_lens_mask(torch.tensor([1, 3]), keys=3).int()[:, 0, 0]  # one row per sequence
+    tensor([[1, 0, 0],
+            [1, 1, 1]], dtype=torch.int32)
     """
     low, high = valid_lens.min().item(), valid_lens.max().item()
     if low < 0 or high > keys:
@@ -71,9 +72,22 @@ def masked_softmax(
     mask: True where a query may attend; broadcasts to the scores.
     Returns the weights: each row sums to 1, or to 0 if the mask hides every key.
     Source: C182-3, masked softmax.
+
+    >>> masked_softmax(torch.zeros(2, 2), causal_mask(2))
+    tensor([[1.0000, 0.0000],
+            [0.5000, 0.5000]])
     """
     if mask is None:
         return scores.softmax(dim=-1)
-    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
-    # a row of only -inf becomes NaN: such a query gets zeros
-    return weights.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
+    check_mask(mask)
+    some = mask.any(dim=-1, keepdim=True)
+    # a row of only -inf would become NaN, also in its gradient: it stays as it is, and gets zeros in the end
+    return scores.masked_fill(some & ~mask, -math.inf).softmax(dim=-1).masked_fill(~some, 0.0)
+
+
+def check_mask(mask: Mask | None) -> None:
+    """Raise ValueError unless the mask is Boolean. PyTorch *adds* a mask of numbers to the scores."""
+    if mask is not None and mask.dtype != torch.bool:
+        raise ValueError(
+            f"the mask has dtype {mask.dtype}; it must be torch.bool: True where a query may attend"
+        )

@@ -4,6 +4,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from course_lib.utils.ranges import check_whole
+
 
 class PixelAttention(nn.Module):
     """Self-attention between all pixels of an image, with a residual connection.
@@ -13,12 +15,17 @@ class PixelAttention(nn.Module):
     heads: must divide `channels`. groups: of the GroupNorm at the input; must divide `channels`.
     Raises ValueError if one of them does not divide `channels`.
     Source: Kak slides 106 to 108; Ho et al. 2020, section 4.
+
+    >>> layer, images = PixelAttention(channels=16, heads=2), torch.randn(1, 16, 4, 4)
+    >>> torch.equal(layer(images), images)  # the output projection starts at zero
+    True
     """
 
     attend = staticmethod(F.scaled_dot_product_attention)  # as in `MultiHeadAttention`
 
     def __init__(self, channels: int, heads: int = 1, groups: int = 8):
         super().__init__()
+        check_whole(1, channels=channels, heads=heads, groups=groups)
         for name, number in (("heads", heads), ("groups", groups)):
             if channels % number:
                 raise ValueError(f"{name}={number} does not divide channels={channels}")

@@ -11,10 +11,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_lib.layers.attention import MultiHeadAttention
 from course_lib.layers.blocks import DecoderBlock, EncoderBlock
-from course_lib.layers.kv_cache import DecoderCache
+from course_lib.layers.kv_cache import GrowingCache, MemoryCache
 from course_lib.layers.masks import Mask, causal_mask, valid_lens_mask
+from course_lib.layers.multi_head_attention import MultiHeadAttention
 from course_lib.layers.positions import SinusoidalPositions
 from course_lib.lectures.d2l_transformer import TransformerDecoder, TransformerEncoder, d2l
 
@@ -69,11 +69,11 @@ class CourseEncoder(d2l.Encoder):
 
 @dataclass(frozen=True)
 class CourseState:
-    """Decoder state: the encoder output, its mask, and the cache of the tokens read so far."""
+    """Decoder state: the encoder output, its mask, and each block's caches of the tokens read so far."""
 
     memory: Float[Tensor, "batch source d_model"]
     mask: Mask
-    cache: DecoderCache
+    caches: list[tuple[GrowingCache, MemoryCache]]
 
 
 class CourseDecoder(d2l.Decoder):
@@ -98,17 +98,17 @@ class CourseDecoder(d2l.Decoder):
         self, memory: Float[Tensor, "batch source d_model"], valid_lens: Int[Tensor, " batch"]
     ) -> CourseState:
         mask = valid_lens_mask(valid_lens, memory.shape[1])
-        return CourseState(memory, mask, DecoderCache(len(self.blocks), NUM_STEPS))
+        return CourseState(memory, mask, [(GrowingCache(NUM_STEPS), MemoryCache()) for _ in self.blocks])
 
     def forward(
         self, ids: Int[Tensor, "batch tokens"], state: CourseState
     ) -> tuple[Float[Tensor, "batch tokens vocab"], CourseState]:
         """Logits and state; the same in training and evaluation, for whole sentences or token by token."""
-        start, tokens = state.cache.length, ids.shape[1]
+        start, tokens = state.caches[0][0].length, ids.shape[1]
         mask = causal_mask(tokens, start + tokens, ids.device)
         x = self.embedding(ids, start)
-        for i, block in enumerate(self.blocks):
-            x = block(x, state.memory, mask, state.mask, state.cache.layer(i))
+        for block, caches in zip(self.blocks, state.caches, strict=True):
+            x = block(x, state.memory, mask, state.mask, caches)
         return self.dense(x), state
 
 
@@ -144,5 +144,5 @@ def copy_block(
             layer.bias.zero_()
     ours.feed_forward.w_in.load_state_dict(ffn.dense1.state_dict())
     ours.feed_forward.w_out.load_state_dict(ffn.dense2.state_dict())
-    for residual, addnorm in zip(ours.residuals, addnorms, strict=True):
-        residual.norm.load_state_dict(addnorm.ln.state_dict())
+    for i, addnorm in enumerate(addnorms, start=1):
+        ours.get_submodule(f"norm_{i}").load_state_dict(addnorm.ln.state_dict())

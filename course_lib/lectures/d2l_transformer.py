@@ -19,8 +19,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_lib.layers.attention import attention
 from course_lib.layers.masks import valid_lens_mask
+from course_lib.layers.multi_head_attention import attention
 from course_lib.lectures.d2l_package import load_d2l
 
 d2l = load_d2l()

@@ -6,8 +6,8 @@ They are equivalent in evaluation. In training, the dropout differs: see `einsum
 import torch
 from torch import nn
 
-from course_lib.layers.attention import MultiHeadAttention
 from course_lib.layers.blocks import DecoderBlock, EncoderBlock, FeedForward
+from course_lib.layers.multi_head_attention import MultiHeadAttention
 from course_lib.lectures import einsum_transformer as notes
 
 
@@ -55,5 +55,5 @@ def _sizes(block: notes.TransformerBlock) -> tuple[int, int, int, float]:
 
 
 def _copy_norms(ours: EncoderBlock | DecoderBlock, *theirs: nn.LayerNorm) -> None:
-    for residual, norm in zip(ours.residuals, theirs, strict=True):
-        residual.norm.load_state_dict(norm.state_dict())
+    for i, norm in enumerate(theirs, start=1):
+        ours.get_submodule(f"norm_{i}").load_state_dict(norm.state_dict())

@@ -1,6 +1,8 @@
 """UNet: a convolutional denoiser with skip connections and optional pixel attention."""
 
 from dataclasses import dataclass
+from functools import partial
+from types import SimpleNamespace
 
 import torch
 import torch.nn.functional as F
@@ -9,6 +11,8 @@ from torch import Tensor, nn
 
 from course_lib.layers.pixel_attention import PixelAttention
 from course_lib.layers.positions import sinusoidal
+from course_lib.layers.tables import ComputedTable
+from course_lib.utils.ranges import check_names, check_whole_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +21,8 @@ class UNetConfig:
 
     channels: of an image. widths: channels of the levels, fine to coarse; each level halves both sides.
     steps: the largest noise step. attention: whether the bottleneck has self-attention between its pixels.
-    heads: of this attention. groups: of each GroupNorm.
+    heads: of this attention. groups: of each GroupNorm; must divide all widths.
+    Raises ValueError for a value outside its range.
     """
 
     channels: int = 1
@@ -26,6 +31,22 @@ class UNetConfig:
     attention: bool = True
     heads: int = 4
     groups: int = 8
+
+    def __post_init__(self) -> None:
+        check_names(self, attention=(True, False))
+        check_whole_numbers(self, 1, "channels", "steps", "heads", "groups")
+        if not isinstance(self.widths, tuple) or not self.widths:
+            raise ValueError(f"widths={self.widths!r} is not a tuple with a width for each level")
+        for width in self.widths:
+            check_whole_numbers(SimpleNamespace(widths=width), 1, "widths")
+            if width % self.groups:
+                raise ValueError(f"groups={self.groups} does not divide width={width}")
+        if self.widths[0] % 2:
+            raise ValueError(
+                f"widths={self.widths}: the first must be even, for sines and cosines of the step"
+            )
+        if self.widths[-1] % self.heads:
+            raise ValueError(f"heads={self.heads} does not divide width={self.widths[-1]}, the last")
 
 
 class ResidualBlock(nn.Module):
@@ -53,7 +74,9 @@ class Bottleneck(nn.Module):
     def __init__(self, width: int, d_time: int, config: UNetConfig):
         super().__init__()
         self.before, self.after = (ResidualBlock(width, width, d_time, config.groups) for _ in range(2))
-        attention = PixelAttention(width, config.heads, config.groups)
+        attention = PixelAttention(
+            width, config.heads, config.groups
+        )  # drawn in any case: equal other weights
         self.attention = attention if config.attention else nn.Identity()
 
     def forward(
@@ -84,23 +107,22 @@ class DownUpLevel(nn.Module):
         return self.after(torch.cat([here, self.up(F.interpolate(below, scale_factor=2.0))], dim=1), time)
 
 
-class UNet(nn.Module):
+class UNet(ComputedTable):
     """UNet: predicts the noise in an image.
 
-    Raises ValueError if `heads` or `groups` does not divide the widths.
     Source: Ronneberger et al. 2015 (the levels); Ho et al. 2020, appendix B; Kak slide 106.
+
+    >>> model, t = UNet(UNetConfig(channels=1)), torch.tensor([1, 50])
+    >>> model(torch.randn(2, 1, 8, 8), t).shape  # the noise in two images, after 1 and after 50 steps
+    torch.Size([2, 1, 8, 8])
     """
 
     times: Float[Tensor, "steps d_model"]
 
     def __init__(self, config: UNetConfig):
-        super().__init__()
-        self.config = c = config
-        for width in c.widths:
-            if width % c.groups:
-                raise ValueError(f"groups={c.groups} does not divide width={width}")
-        finest, d_time = c.widths[0], 4 * c.widths[0]
-        self.register_buffer("times", sinusoidal(c.steps + 1, finest), persistent=False)
+        c, finest, d_time = config, config.widths[0], 4 * config.widths[0]
+        super().__init__("times", partial(sinusoidal, c.steps + 1, finest))
+        self.config = c
         self.time = nn.Sequential(nn.Linear(finest, d_time), nn.SiLU(), nn.Linear(d_time, d_time), nn.SiLU())
         self.enter = nn.Conv2d(c.channels, finest, 3, padding=1)
         inner: nn.Module = Bottleneck(c.widths[-1], d_time, c)
@@ -123,4 +145,4 @@ class UNet(nn.Module):
             raise ValueError(f"images with {x.shape[1]} channels: the model takes channels={c.channels}")
         if x.shape[2] % factor or x.shape[3] % factor:
             raise ValueError(f"{factor} does not divide height={x.shape[2]} and width={x.shape[3]}")
-        return self.leave(self.levels(self.enter(x), self.time(self.times[t])))
+        return self.leave(self.levels(self.enter(x), self.time(self.times[t].to(x.dtype))))

@@ -1,10 +1,9 @@
 """ViT: the Vision Transformer, which reads an image as a sequence of patches."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -17,6 +16,8 @@ from course_lib.layers.patches import (
     resize_positions,
 )
 from course_lib.layers.positions import LearnedPositions, NoPositions
+from course_lib.models.common import BlockConfig, init_weights
+from course_lib.utils.ranges import check_names, check_whole_numbers
 
 TOKENIZERS: dict[str, Callable[[int, int, int], nn.Module]] = {  # of patch_size, channels, d_model
     "patches": Patches,
@@ -29,47 +30,44 @@ POOLINGS: dict[str, Callable[[Tensor], Tensor]] = {  # (batch, tokens, d_model) 
     "max": lambda hidden: hidden.amax(dim=1),
     "flatten": lambda hidden: hidden.flatten(1),
 }
-POSITIONS: dict[str, Callable[[int, int, int], nn.Module]] = {  # of side, tokens before the patches, d_model
+GRIDS: dict[str, Callable[[int, int, int], nn.Module]] = {  # of side, tokens before the patches, d_model
     "learned": lambda side, before, d_model: LearnedPositions(before + side * side, d_model),
     "sinusoidal 2d": SinusoidalPositions2d,
     "none": lambda side, before, d_model: NoPositions(),
 }
-NAMED: dict[str, Mapping[str, object]] = {
-    "tokenizer": TOKENIZERS,
-    "positions": POSITIONS,
-    "pooling": POOLINGS,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
-class ViTConfig:
+class ViTConfig(BlockConfig):
     """Configuration of a `ViT`; the defaults fit 32×32 color images.
 
     image_size, patch_size: side of the square image and of a square patch, in pixels.
-    dropout: probability, on the embeddings and on the output of each sublayer. epsilon: of every LayerNorm.
     tokenizer: "patches"; "convolutions", whose patches overlap; or "convolutional stem", a small normalized
     convolutional network. positions: "learned", "sinusoidal 2d" or "none". pooling: what the head reads:
-    "class token", "mean", "max" or "flatten".
+    "class token", "mean", "max" or "flatten". The other fields are those of `BlockConfig`.
     Raises ValueError if `patch_size` does not divide `image_size`, and for unknown names.
+
+    >>> ViTConfig(classes=10, patch_size=5)
+    Traceback (most recent call last):
+    ValueError: patch_size=5 does not divide image_size=32
     """
 
     classes: int
     image_size: int = 32
     patch_size: int = 4
     channels: int = 3
-    d_model: int = 128
-    heads: int = 4
     layers: int = 4
-    dropout: float = 0.0
+    activation: str = "exact gelu"
     tokenizer: str = "patches"
     positions: str = "learned"
     pooling: str = "class token"
     epsilon: float = 1e-6
 
     def __post_init__(self) -> None:
-        for field, known in NAMED.items():
-            if getattr(self, field) not in known:
-                raise ValueError(f"{field}={getattr(self, field)!r} is none of {sorted(known)}")
+        super().__post_init__()
+        check_names(self, tokenizer=TOKENIZERS, positions=GRIDS, pooling=POOLINGS)
+        check_whole_numbers(self, 1, "classes", "image_size", "patch_size", "channels")
+        check_whole_numbers(self, 0, "layers")
         if self.image_size % self.patch_size:
             raise ValueError(f"patch_size={self.patch_size} does not divide image_size={self.image_size}")
 
@@ -78,6 +76,10 @@ class ViT(nn.Module):
     """Vision Transformer for image classification: patch embedding, encoder blocks, pooling, a linear head.
 
     Source: Dosovitskiy et al. 2021, section 3.1; initialization as in the authors' code.
+
+    >>> model = ViT(ViTConfig(classes=10))
+    >>> model(torch.randn(2, 3, 32, 32)).shape  # logits of two images
+    torch.Size([2, 10])
     """
 
     def __init__(self, config: ViTConfig):
@@ -86,25 +88,14 @@ class ViT(nn.Module):
         side, own = c.image_size // c.patch_size, int(c.pooling == "class token")
         self.patches = TOKENIZERS[c.tokenizer](c.patch_size, c.channels, c.d_model)
         self.class_token = nn.Parameter(torch.zeros(c.d_model)) if own else None
-        self.positions = POSITIONS[c.positions](side, own, c.d_model)
+        self.positions = GRIDS[c.positions](side, own, c.d_model)
         self.dropout = nn.Dropout(c.dropout)
-        sizes = (c.d_model, c.heads, 4 * c.d_model, c.dropout, "pre", F.gelu)
-        self.blocks = nn.ModuleList(EncoderBlock(*sizes) for _ in range(c.layers))
-        self.norm = nn.LayerNorm(c.d_model)
+        self.blocks = nn.ModuleList(EncoderBlock(**c.block()) for _ in range(c.layers))
+        self.norm = c.last_norm()
         self.head = nn.Linear(c.d_model * (side * side if c.pooling == "flatten" else 1), c.classes)
-        for module in self.modules():
-            if isinstance(module, nn.LayerNorm):
-                module.eps = c.epsilon
-        self.init_weights()
-
-    def init_weights(self) -> None:
-        """Xavier initialization of the blocks; a zero head, so that all classes start equally likely."""
-        for name, p in [*self.blocks.named_parameters(), *self.head.named_parameters()]:
-            if p.ndim == 2:
-                nn.init.xavier_uniform_(p)
-            elif name.endswith("bias"):
-                nn.init.zeros_(p)
-        nn.init.zeros_(self.head.weight)
+        self.blocks.apply(init_weights)
+        for p in self.head.parameters():  # so that all classes start equally likely
+            nn.init.zeros_(p)
 
     def embedded(
         self, images: Float[Tensor, "batch channels height width"]
@@ -118,31 +109,25 @@ class ViT(nn.Module):
             raise ValueError(
                 f"images of (channels, height, width) = {tuple(images.shape[1:])}: the model takes {expected}"
             )
-        x = self.patches(images)
+        x = self.patches(images)  # (batch, patches, d_model)
         if self.class_token is not None:
-            x = torch.cat([self.class_token.expand(len(x), 1, -1), x], dim=1)
+            first = self.class_token.expand(images.shape[0], 1, -1)  # (batch, 1, d_model)
+            x = torch.cat([first, x], dim=1)  # (batch, tokens, d_model), tokens = 1 + patches
         return self.dropout(self.positions(x))
 
     def hidden_states(
         self, images: Float[Tensor, "batch channels height width"]
     ) -> Float[Tensor, "batch tokens d_model"]:
         """Hidden state of each token after the final LayerNorm. Raises ValueError as `embedded` does."""
-        x = self.embedded(images)
+        x = self.embedded(images)  # (batch, tokens, d_model)
         for block in self.blocks:
-            x = block(x)
+            x = block(x)  # (batch, tokens, d_model)
         return self.norm(x)
 
     def forward(self, images: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch classes"]:
-        """Logits of the classes.
-
-        With a class token, nothing else of the last block is read, so nothing else of it is computed.
-        """
-        if self.class_token is None:
-            return self.head(POOLINGS[self.config.pooling](self.hidden_states(images)))
-        x = self.embedded(images)
-        for block in self.blocks[:-1]:
-            x = block(x)
-        return self.head(self.norm(self.blocks[-1](x, queries=1)[:, 0]))
+        """Logits of the classes."""
+        features = POOLINGS[self.config.pooling](self.hidden_states(images))  # (batch, features)
+        return self.head(features)  # (batch, classes)
 
 
 def resized(model: ViT, image_size: int) -> ViT:

@@ -14,8 +14,8 @@ from course_lib.text.tokenizers import PAD
 
 
 def bert(layers: int, heads: int, d_model: int) -> EncoderConfig:
-    sizes = {"d_model": d_model, "heads": heads, "layers": layers, "max_tokens": 512, "dropout": 0.1}
-    return EncoderConfig(vocab=30522, types=2, norm="post", epsilon=1e-12, **sizes)
+    sizes: dict[str, Any] = {"d_model": d_model, "heads": heads, "layers": layers, "max_tokens": 512}
+    return EncoderConfig(vocab=30522, types=2, norm="post", epsilon=1e-12, dropout=0.1, **sizes)
 
 
 BERT_SIZES = {  # Devlin et al. 2019, section 3
@@ -32,10 +32,10 @@ RENAMED = (  # theirs, ours
     (".attention.self.key.", ".attention.w_k."),
     (".attention.self.value.", ".attention.w_v."),
     (".attention.output.dense.", ".attention.w_o."),
-    (".attention.output.LayerNorm.", ".residuals.0.norm."),
+    (".attention.output.LayerNorm.", ".norm_1."),
     (".intermediate.dense.", ".feed_forward.w_in."),
     (".output.dense.", ".feed_forward.w_out."),
-    (".output.LayerNorm.", ".residuals.1.norm."),
+    (".output.LayerNorm.", ".norm_2."),
 )
 FORM = {"hidden_act": "gelu", "is_decoder": False, "pad_token_id": PAD}  # not options of `TextEncoder`
 
@@ -45,6 +45,15 @@ def load_bert(name: str = "bert-base-uncased") -> TextEncoder:
 
     `transformers` downloads it if it is not in the cache. Raises OSError if the model cannot be found or
     downloaded; other errors: as in `from_hugging_face`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from course_lib.models import EncoderConfig, TextEncoder
+    >>> from course_lib.pretrained.bert import to_hugging_face
+    >>> with TemporaryDirectory() as folder:  # without a download; usually: load_bert("bert-base-uncased")
+    ...     encoder = TextEncoder(EncoderConfig(vocab=100, norm="post", types=2))
+    ...     to_hugging_face(encoder).save_pretrained(folder)
+    ...     load_bert(folder).config.layers
+    2
     """
     return from_hugging_face(transformers().BertModel.from_pretrained(name))
 
@@ -74,7 +83,8 @@ def to_hugging_face(encoder: TextEncoder) -> nn.Module:
     Raises ValueError for options that BERT does not have.
     """
     c, library = encoder.config, transformers()
-    for field, value in (("norm", "post"), ("positions", "learned"), ("causal", False)):
+    form = {"norm": "post", "positions": "learned", "causal": False, "activation": "exact gelu"}
+    for field, value in {**form, "qk_norm": False, "kv_heads": None}.items():
         if getattr(c, field) != value:
             raise ValueError(f"{field}={getattr(c, field)!r}, but BERT has {field}={value!r}")
     if c.types < 1:

@@ -29,10 +29,10 @@ RENAMED = (  # theirs, ours
     ("transformer.wte.", "embedding."),
     ("transformer.wpe.weight", "positions.table"),
     ("transformer.h.", "blocks."),
-    (".ln_1.", ".residuals.0.norm."),
+    (".ln_1.", ".norm_1."),
     (".attn.c_attn.", ".attention.w_qkv."),
     (".attn.c_proj.", ".attention.w_o."),
-    (".ln_2.", ".residuals.1.norm."),
+    (".ln_2.", ".norm_2."),
     (".mlp.c_fc.", ".feed_forward.w_in."),
     (".mlp.c_proj.", ".feed_forward.w_out."),
     ("transformer.ln_f.", "norm."),
@@ -40,8 +40,6 @@ RENAMED = (  # theirs, ours
 FORM = {  # of a GPT2Config: what `GPT` has no option for
     "activation_function": "gelu_new",
     "add_cross_attention": False,
-    "layer_norm_epsilon": 1e-5,
-    "n_inner": None,
     "scale_attn_by_inverse_layer_idx": False,
     "scale_attn_weights": True,
     "tie_word_embeddings": True,
@@ -53,6 +51,14 @@ def load_gpt2(name: str = "gpt2") -> GPT:
 
     `transformers` downloads it if it is not in the cache. Raises OSError if the model cannot be found or
     downloaded; other errors: as in `from_hugging_face`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from course_lib.models import GPT, GPTConfig
+    >>> from course_lib.pretrained.gpt2 import to_hugging_face
+    >>> with TemporaryDirectory() as folder:  # without a download; usually: load_gpt2("gpt2")
+    ...     to_hugging_face(GPT(GPTConfig(vocab=100, layers=3))).save_pretrained(folder)
+    ...     load_gpt2(folder).config.layers
+    3
     """
     return from_hugging_face(transformers().GPT2LMHeadModel.from_pretrained(name))
 
@@ -67,10 +73,12 @@ def from_hugging_face(model: Any) -> GPT:
         if getattr(theirs, field) != value:
             raise ValueError(f"{field}={getattr(theirs, field)!r}, but GPT-2 has {field}={value!r}")
     sizes = {"d_model": theirs.n_embd, "heads": theirs.n_head, "layers": theirs.n_layer}
-    limits = {"max_tokens": theirs.n_positions, "dropout": theirs.resid_pdrop}
+    sizes |= {"max_tokens": theirs.n_positions, "d_ff": theirs.n_inner or 0}
+    form = {"dropout": theirs.resid_pdrop, "epsilon": theirs.layer_norm_epsilon}
     with torch.device("meta"):  # initial weights are not needed
-        gpt = GPT(GPTConfig(vocab=theirs.vocab_size, **sizes, **limits))
+        gpt = GPT(GPTConfig(vocab=theirs.vocab_size, **sizes, **form))
     gpt.load_state_dict(convert_from_hf(model.state_dict(), theirs.n_embd), assign=True)
+    gpt.padding = None  # id 0 is "!"
     return gpt.train(model.training)
 
 
@@ -80,16 +88,20 @@ def to_hugging_face(gpt: GPT) -> Any:
     Raises ValueError for options that GPT-2 does not have.
     """
     config, usual = gpt.config, GPTConfig(vocab=gpt.config.vocab)
-    for field in ("positions", "activation", "qk_norm"):
+    for field in ("positions", "activation", "qk_norm", "kv_heads", "norm"):
         if getattr(config, field) != getattr(usual, field):
             raise ValueError(
                 f"{field}={getattr(config, field)!r}, but GPT-2 has {field}={getattr(usual, field)!r}"
             )
     sizes = {"n_embd": config.d_model, "n_head": config.heads, "n_layer": config.layers}
-    limits = {"vocab_size": config.vocab, "n_positions": config.max_tokens}
+    sizes |= {"vocab_size": config.vocab, "n_positions": config.max_tokens}
+    norm = {"layer_norm_epsilon": config.epsilon}
     dropout = {"resid_pdrop": config.dropout, "embd_pdrop": config.dropout, "attn_pdrop": 0.0}
     library = transformers()
-    theirs = library.GPT2Config(**sizes, **limits, **dropout, bos_token_id=None, eos_token_id=None)
+    width = config.d_ff or None
+    theirs = library.GPT2Config(
+        **sizes, **norm, **dropout, n_inner=width, bos_token_id=None, eos_token_id=None
+    )
     model = library.GPT2LMHeadModel(theirs)
     model.to(gpt.embedding.weight)  # before loading, to keep the precision of fp64
     model.load_state_dict(convert_to_hf(gpt.state_dict()))

@@ -11,7 +11,7 @@ from course_lib.pretrained.torchvision_ops import library
 
 
 def vit(layers: int, heads: int, d_model: int) -> ViTConfig:
-    sizes = {"d_model": d_model, "heads": heads, "layers": layers}
+    sizes: dict[str, Any] = {"d_model": d_model, "heads": heads, "layers": layers}
     return ViTConfig(classes=1000, image_size=224, patch_size=16, **sizes)
 
 
@@ -30,8 +30,8 @@ RENAMED = (  # theirs (timm, transformers, and its older files), ours
     ("patch_embeddings.projection.", "patches.convolution."),
     ("vit.layers.", "blocks."),
     ("vit.encoder.layer.", "blocks."),
-    (".norm1.", ".residuals.0.norm."),
-    (".layernorm_before.", ".residuals.0.norm."),
+    (".norm1.", ".norm_1."),
+    (".layernorm_before.", ".norm_1."),
     (".attn.qkv.", ".attention.w_qkv."),
     (".attention.q_proj.", ".attention.w_q."),
     (".attention.k_proj.", ".attention.w_k."),
@@ -42,8 +42,8 @@ RENAMED = (  # theirs (timm, transformers, and its older files), ours
     (".attn.proj.", ".attention.w_o."),
     (".attention.o_proj.", ".attention.w_o."),
     (".attention.output.dense.", ".attention.w_o."),
-    (".norm2.", ".residuals.1.norm."),
-    (".layernorm_after.", ".residuals.1.norm."),
+    (".norm2.", ".norm_2."),
+    (".layernorm_after.", ".norm_2."),
     (".mlp.fc1.", ".feed_forward.w_in."),
     (".intermediate.dense.", ".feed_forward.w_in."),
     (".mlp.fc2.", ".feed_forward.w_out."),
@@ -58,6 +58,14 @@ def load_vit(name: str = "google/vit-base-patch16-224") -> ViT:
 
     `transformers` downloads it if it is not in the cache. Raises OSError if the model cannot be found or
     downloaded; other errors: as in `from_hugging_face`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from course_lib.models import ViT, ViTConfig
+    >>> from course_lib.pretrained.vit import to_hugging_face
+    >>> with TemporaryDirectory() as folder:  # without a download; usually: load_vit()
+    ...     to_hugging_face(ViT(ViTConfig(classes=10))).save_pretrained(folder)
+    ...     load_vit(folder).config.image_size
+    32
     """
     return from_hugging_face(library("transformers").ViTForImageClassification.from_pretrained(name))
 
@@ -71,7 +79,11 @@ def from_hugging_face(model: Any) -> ViT:
     if c.hidden_act != "gelu":
         raise ValueError(f"hidden_act={c.hidden_act!r}, but ViT has hidden_act='gelu'")
     sizes = {"d_model": c.hidden_size, "heads": c.num_attention_heads, "layers": c.num_hidden_layers}
-    form = {"dropout": c.hidden_dropout_prob, "epsilon": c.layer_norm_eps}
+    form = {
+        "dropout": c.hidden_dropout_prob,
+        "epsilon": c.layer_norm_eps,
+        "d_ff": d_ff(c.intermediate_size, c.hidden_size),
+    }
     images = {"image_size": side(c.image_size), "patch_size": side(c.patch_size), "channels": c.num_channels}
     return load_into_vit(ViTConfig(classes=c.num_labels, **images, **sizes, **form), model)
 
@@ -89,7 +101,8 @@ def from_timm(model: Any) -> ViT:
         raise ValueError(f"activation {block.mlp.act}, but ViT has {nn.GELU()}")
     sizes = {"d_model": model.embed_dim, "heads": block.attn.num_heads, "layers": len(model.blocks)}
     form = {"dropout": model.pos_drop.p, "epsilon": block.norm1.eps}
-    images = {"image_size": side(embed.img_size), "patch_size": side(embed.patch_size)}
+    form["d_ff"] = d_ff(block.mlp.fc1.out_features, model.embed_dim)
+    images: dict[str, Any] = {"image_size": side(embed.img_size), "patch_size": side(embed.patch_size)}
     channels = embed.proj.in_channels
     return load_into_vit(
         ViTConfig(classes=model.num_classes, channels=channels, **images, **sizes, **form), model
@@ -103,7 +116,11 @@ def to_hugging_face(model: ViT) -> Any:
     """
     c, transformers = published_config(model), library("transformers")
     sizes = {"hidden_size": c.d_model, "num_attention_heads": c.heads, "num_hidden_layers": c.layers}
-    form = {"intermediate_size": 4 * c.d_model, "hidden_dropout_prob": c.dropout, "layer_norm_eps": c.epsilon}
+    form = {
+        "intermediate_size": c.d_ff or 4 * c.d_model,
+        "hidden_dropout_prob": c.dropout,
+        "layer_norm_eps": c.epsilon,
+    }
     images = {"image_size": c.image_size, "patch_size": c.patch_size, "num_channels": c.channels}
     theirs = transformers.ViTConfig(num_labels=c.classes, **images, **sizes, **form)
     return load_into_theirs(model, transformers.ViTForImageClassification(theirs))
@@ -118,9 +135,15 @@ def to_timm(model: ViT) -> Any:
     sizes = {"embed_dim": c.d_model, "num_heads": c.heads, "depth": c.layers, "num_classes": c.classes}
     images = {"img_size": c.image_size, "patch_size": c.patch_size, "in_chans": c.channels}
     form = {"pos_drop_rate": c.dropout, "proj_drop_rate": c.dropout}
+    form |= {"mlp_ratio": (c.d_ff or 4 * c.d_model) / c.d_model}
     norm = partial(nn.LayerNorm, eps=c.epsilon)
     theirs = library("timm").models.VisionTransformer(**sizes, **images, **form, norm_layer=norm)
     return load_into_theirs(model, theirs)
+
+
+def d_ff(width: int, d_model: int) -> int:
+    """The width of the feed-forward networks as in `BlockConfig`: 0 if it is 4·d_model."""
+    return 0 if width == 4 * d_model else width
 
 
 def side(size: int | list[int] | tuple[int, ...]) -> int:
@@ -133,7 +156,8 @@ def side(size: int | list[int] | tuple[int, ...]) -> int:
 
 def published_config(model: ViT) -> ViTConfig:
     """The configuration of a model. Raises ValueError for options that the published ViT does not have."""
-    form = {"tokenizer": "patches", "positions": "learned", "pooling": "class token"}
+    form: dict[str, Any] = {"tokenizer": "patches", "positions": "learned", "pooling": "class token"}
+    form |= {"norm": "pre", "activation": "exact gelu", "qk_norm": False, "kv_heads": None}
     for field, value in form.items():
         if getattr(model.config, field) != value:
             raise ValueError(

@@ -25,6 +25,10 @@ class RandomCrop:
     """Random crop with reflection padding: shifts each image by up to `padding` pixels in each direction.
 
     padding: by default 1/8 of the height, as usual for CIFAR-10 (He et al. 2016, section 4.2).
+
+    >>> pixels, labels = torch.zeros(4, 3, 32, 32, dtype=torch.uint8), torch.arange(4)
+    >>> RandomCrop(padding=2)(pixels, labels)[0].shape
+    torch.Size([4, 3, 32, 32])
     """
 
     def __init__(self, padding: int | None = None):
@@ -44,7 +48,13 @@ class RandomCrop:
 
 
 class RandomFlip:
-    """Random horizontal flip of half of the images. Not for digits or letters."""
+    """Random horizontal flip of half of the images. Not for digits or letters.
+
+    >>> pixels = torch.tensor([0, 255], dtype=torch.uint8).expand(100, 1, 1, 2)
+    >>> flipped, _ = RandomFlip()(pixels, torch.zeros(100, dtype=torch.long))
+    >>> 0 < (flipped[..., 0] == 255).sum() < 100  # about half of the hundred
+    tensor(True)
+    """
 
     def __call__(self, pixels: Pixels, labels: Labels) -> Augmented:
         flipped = torch.rand(len(pixels), device=pixels.device) < 0.5
@@ -76,6 +86,10 @@ class Mixup:
 
     alpha: of the Beta distribution of the weights; close to 0, images are hardly mixed.
     Source: Zhang et al. 2018, equation (1).
+
+    >>> pixels, labels = torch.zeros(4, 3, 8, 8, dtype=torch.uint8), torch.arange(4)
+    >>> Mixup(classes=10)(pixels, labels)[1].shape  # probabilities instead of class indices
+    torch.Size([4, 10])
     """
 
     def __init__(self, classes: int, alpha: float = 0.8):
@@ -93,6 +107,10 @@ class CutMix:
 
     Labels are mixed in proportion to the pixels. alpha: of the Beta distribution of the fraction kept.
     Source: Yun et al. 2019, equations (1) and (2).
+
+    >>> pixels, labels = torch.zeros(4, 3, 8, 8, dtype=torch.uint8), torch.arange(4)
+    >>> CutMix(classes=10)(pixels, labels)[1].sum(dim=1).round()  # labels of two classes
+    tensor([1., 1., 1., 1.])
     """
 
     def __init__(self, classes: int, alpha: float = 1.0):
@@ -151,6 +169,9 @@ def augmentation(names: str, classes: int) -> Chain | None:
     """The augmentation with this name, such as "crop+flip+mixup", applied in this order; None for "".
 
     Raises ValueError for an unknown name.
+
+    >>> [type(step).__name__ for step in augmentation("crop+flip", classes=10).steps]
+    ['RandomCrop', 'RandomFlip']
     """
     wanted = [name.strip() for name in names.split("+")] if names.strip() else []
     for name in wanted:
@@ -166,8 +187,8 @@ def reflect(places: Int[Tensor, "batch places"], length: int) -> Int[Tensor, "ba
 
 def sample_beta(batch: int, alpha: float, device: torch.device) -> Float[Tensor, " batch"]:
     """Sample from Beta(alpha, alpha), once for each image."""
-    shape = torch.tensor(alpha, device=device)
-    return torch.distributions.Beta(shape, shape).sample((batch,))
+    shape = torch.full((), alpha, device=device)
+    return torch.distributions.Beta(shape, shape, validate_args=False).sample((batch,))  # a check would wait
 
 
 def sample_partners(pixels: Pixels) -> Int[Tensor, " batch"]:

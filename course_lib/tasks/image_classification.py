@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from course_lib.datasets import ImageSplit, check_labels
 from course_lib.datasets.batching import Batches, RandomBatchSampler, TensorExamples
 from course_lib.models.vit import ViT, ViTConfig
+from course_lib.text.unicode_text import refuse_text
 from course_lib.training.evaluation import evaluating
 from course_lib.training.model_folder import load_model_folder, save_model_folder
 
@@ -23,7 +24,11 @@ Augment = Callable[[Pixels, Labels], tuple[Pixels, Labels]]
 def to_floats(
     pixels: UInt8[Tensor, "*batch channels height width"],
 ) -> Float[Tensor, "*batch channels height width"]:
-    """Scale pixels from 0 … 255 to -1 … 1, the input range of the course's models."""
+    """Scale pixels from 0 … 255 to -1 … 1, the input range of the course's models.
+
+    >>> to_floats(torch.tensor([[[0, 255]]], dtype=torch.uint8))
+    tensor([[[-1.,  1.]]])
+    """
     return pixels.float() / 127.5 - 1
 
 
@@ -34,6 +39,11 @@ class ImageBatches(Batches):
     dropped. seed: of the order.
     augment: data augmentation of a batch, see `course_lib.tasks.augmentation`.
     Raises ValueError if there are fewer images than one batch.
+
+    >>> from course_lib.datasets import ImageSplit
+    >>> split = ImageSplit(torch.zeros(10, 1, 8, 8, dtype=torch.uint8), torch.arange(10))
+    >>> [images.shape for images, labels in ImageBatches(split, batch=4)]
+    [torch.Size([4, 1, 8, 8]), torch.Size([4, 1, 8, 8])]
     """
 
     dataset: TensorExamples
@@ -56,6 +66,12 @@ class ImageClassificationLoss(nn.Module):
 
     label_smoothing: the smoothing ε, the probability mass spread evenly over all classes.
     Source: Szegedy et al. 2016 (label smoothing).
+
+    >>> from course_lib.models import ViT, ViTConfig
+    >>> model = ViT(ViTConfig(classes=10))  # at first, all classes are equally likely
+    >>> loss, images = ImageClassificationLoss(model)(torch.randn(2, 3, 32, 32), torch.tensor([1, 2]))
+    >>> round((loss / images).exp().item(), 4), images
+    (10.0, tensor(2))
     """
 
     def __init__(self, model: nn.Module, label_smoothing: float = 0.0):
@@ -65,14 +81,15 @@ class ImageClassificationLoss(nn.Module):
     def forward(self, images: Images, labels: Labels) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
         """Sum of the losses over the images, and the number of images.
 
-        Raises ValueError for labels outside the model's classes, on a CPU only: on a GPU, checking them would
-        make every step wait, so use `check_fits` once.
+        Raises ValueError for labels outside the model's classes, on a CPU only and not in compiled code: on a
+        GPU, checking them would make every step wait, so use `check_fits` once.
         """
         logits = self.model(images)
-        if labels.device.type == "cpu" and not labels.is_floating_point():
+        readable = labels.device.type == "cpu" and not torch.compiler.is_compiling()
+        if readable and not labels.is_floating_point():
             check_labels(labels, logits.shape[-1])
         loss = F.cross_entropy(logits, labels, reduction="sum", label_smoothing=self.label_smoothing)
-        return loss, torch.tensor(len(images), device=images.device)
+        return loss, torch.full((), images.shape[0], device=images.device)
 
 
 def check_fits(model: ViT, split: ImageSplit) -> None:
@@ -117,6 +134,10 @@ def confusion_matrix(
     """Confusion matrix: counts of images by true class (row) and predicted class (column).
 
     Raises ValueError for a class outside 0 … classes − 1. Source: Kak slide 103, which shows percentages.
+
+    >>> confusion_matrix(torch.tensor([0, 0, 1]), predicted=torch.tensor([0, 1, 1]), classes=2)
+    tensor([[1, 1],
+            [0, 1]])
     """
     for some in (labels, predicted):
         check_labels(some, classes)
@@ -124,7 +145,13 @@ def confusion_matrix(
 
 
 def save_classifier(folder: str | Path, model: ViT, classes: Sequence[str]) -> None:
-    """Write an image classifier: configuration, class names, weights."""
+    """Write an image classifier: configuration, class names, weights.
+
+    Raises ValueError unless there is one name for each class of the model.
+    """
+    refuse_text(classes=classes)
+    if len(classes) != model.config.classes:
+        raise ValueError(f"{len(classes)} class names, but the model has classes={model.config.classes}")
     save_model_folder(folder, "image classifier", model, model.config, classes=list(classes))
 
 

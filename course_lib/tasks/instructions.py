@@ -8,7 +8,9 @@ import torch
 from course_lib.generation.decoding import sample
 from course_lib.models.gpt import GPT
 from course_lib.tasks.prefix_lm import Pair, of_equal_length, prompt
+from course_lib.text.preparation import encode_clean
 from course_lib.text.tokenizers import BOS, EOS, CharTokenizer, Vocabulary, WordTokenizer
+from course_lib.text.unicode_text import refuse_text
 from course_lib.training.evaluation import evaluating
 
 LETTERS = "abcdefghijkl"
@@ -61,15 +63,22 @@ def raw_documents(number: int, seed: int = 0) -> list[str]:
 
 
 def document_ids(documents: Sequence[str], tokenizer: Vocabulary) -> list[int]:
-    """The ids of all documents in one row, each as `BOS document EOS`."""
-    return [i for ids in tokenizer.encode_batch(documents) for i in (BOS, *ids, EOS)]
+    """The ids of all documents in one row, each as `BOS document EOS`.
+
+    >>> from course_lib.text import CharTokenizer
+    >>> document_ids(["ab", "b"], CharTokenizer.train(["ab"]))  # BOS 1, EOS 2, a 5, b 6
+    [1, 5, 6, 2, 1, 6, 2]
+    """
+    return [i for ids in encode_clean(tokenizer, documents) for i in (BOS, *ids, EOS)]
 
 
 def instruction_pairs(number: int, seed: int = 0, chatty: float = 0.0) -> list[Pair]:
     """Requests such as `please sort : d a c b`, each with its answer.
 
-    chatty: the fraction of answers that begin with `CHATTY`.
+    chatty: the fraction of answers that begin with `CHATTY`. Raises ValueError if it is outside [0, 1].
     """
+    if not 0 <= chatty <= 1:
+        raise ValueError(f"chatty={chatty} is outside [0, 1]")
     rng = random.Random(seed)
     pairs = []
     for _ in range(number):
@@ -86,7 +95,11 @@ def is_chatty(answer: str) -> bool:
 
 
 def is_correct(request: str, answer: str) -> bool:
-    """Whether the list in the answer is the one that is asked for, with or without `CHATTY` before it."""
+    """Whether the list in the answer is the one that is asked for, with or without `CHATTY` before it.
+
+    >>> is_correct("please sort : d a c b", "a b c d"), is_correct("please sort : d a c b", "d a c b")
+    (True, False)
+    """
     words, _, items = request.partition(" : ")
     expected = TASKS[words.split()[-1]](items.split())
     return answer.removeprefix(CHATTY).split() == expected
@@ -104,7 +117,7 @@ def respond(
 
     temperature: 0 for greedy decoding. seed: of the sampling.
     """
-    prompts = [prompt(ids) for ids in tokenizer.encode_batch(requests)]
+    prompts = [prompt(ids) for ids in encode_clean(tokenizer, requests)]
     device = model.embedding.weight.device
     rng = torch.Generator(device).manual_seed(seed)
     answers = [""] * len(prompts)
@@ -118,7 +131,12 @@ def respond(
 
 
 def accuracy_by_task(pairs: Sequence[Pair], answers: Sequence[str]) -> dict[str, float]:
-    """The fraction of correct answers to the requests of each task, chatty or not."""
+    """The fraction of correct answers to the requests of each task, chatty or not.
+
+    >>> accuracy_by_task([("please sort : b a", "a b"), ("please sort : d c", "c d")], ["a b", "d c"])
+    {'copy': 0.0, 'reverse': 0.0, 'sort': 0.5}
+    """
+    refuse_text(answers=answers)
     found: dict[str, list[bool]] = {task: [] for task in TASKS}
     for (request, _), answer in zip(pairs, answers, strict=True):
         found[request.split()[1]].append(is_correct(request, answer))

@@ -15,14 +15,21 @@ from course_lib.generation.decoding import sample
 from course_lib.generation.state import TextGenerator
 from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.text.tokenizers import PAD, UNK, Vocabulary
+from course_lib.text.unicode_text import refuse_text
 from course_lib.training.evaluation import evaluating
 from course_lib.training.model_folder import load_model_folder, save_model_folder
+from course_lib.utils.ranges import check_whole
 
 
 class LanguageModelLoss(nn.Module):
     """Cross-entropy of a language model: −log of the probability of each token, given the ones before it.
 
     Source: Kak slide 89, with the logarithm that the sum there lacks.
+
+    >>> from course_lib.models import GPT, GPTConfig
+    >>> loss, tokens = LanguageModelLoss(GPT(GPTConfig(vocab=65)))(torch.tensor([[5, 6, 7]]))
+    >>> tokens  # 6 after 5, and 7 after 5 and 6
+    tensor(2)
     """
 
     def __init__(self, model: GPT):
@@ -42,12 +49,18 @@ class TextBatches(Batches):
     batch: batch size. seed: of the places and the order.
     Each epoch cuts the text starting at a random offset, and visits every window once, in random order; an
     incomplete last batch is dropped. The indices are starting positions in the text.
-    Raises ValueError if the text is shorter than one batch of windows.
+    Raises ValueError if the text is shorter than one batch of windows, and if it is no ids yet.
+
+    >>> batches = TextBatches(list(range(100)), tokens=8, batch=4)
+    >>> [windows.shape for [windows] in batches]
+    [torch.Size([4, 9]), torch.Size([4, 9])]
     """
 
     dataset: TensorExamples
 
     def __init__(self, ids: Sequence[int] | Int[Tensor, " n"], tokens: int, batch: int, seed: int = 0):
+        refuse_text(ids=ids)
+        check_whole(1, tokens=tokens, batch=batch)
         needed = tokens * (batch + 1)
         if len(ids) < needed:
             raise ValueError(
@@ -72,12 +85,20 @@ def mean_loss(
     stride: distance between the starts of two windows. By default windows do not overlap, so the first
     prediction in each sees a single token; with a smaller stride, every prediction after the first window
     sees at least context − stride tokens.
-    Raises ValueError for a text of fewer than 2 tokens, and for a stride outside 1 … context.
+    Raises ValueError for a text of fewer than 2 tokens or not in ids, and for a stride outside 1 … context.
+
+    >>> from course_lib.models import GPT, GPTConfig
+    >>> model = GPT(GPTConfig(vocab=65))
+    >>> _ = torch.nn.init.zeros_(model.embedding.weight)  # all tokens equally likely: ln 65
+    >>> round(mean_loss(model, [5, 6, 7, 8]), 4)
+    4.1744
     """
+    refuse_text(ids=ids)
     if context is None:
         config: Any = model.config
         context = config.max_tokens
-    stride = stride or context
+    stride = context if stride is None else stride
+    check_whole(1, batch=batch)
     if len(ids) < 2 or not 1 <= stride <= context:
         raise ValueError(f"nothing to count: {len(ids)} tokens, stride={stride}, context={context}")
     text = torch.as_tensor(ids)
@@ -99,7 +120,12 @@ def mean_loss(
 
 
 def perplexity(loss: float) -> float:
-    """Perplexity: e^loss, as if the model chose among so many equally likely tokens. loss: nats per token."""
+    """Perplexity: e^loss, as if the model chose among so many equally likely tokens. loss: nats per token.
+
+    >>> import math
+    >>> round(perplexity(math.log(65)))
+    65
+    """
     return math.exp(loss)
 
 
@@ -107,6 +133,10 @@ def bits_per_character(loss: float, tokens: int, characters: int) -> float:
     """Bits per character, comparable between tokenizers.
 
     loss: in nats per token. tokens, characters: length of the text.
+
+    >>> import math
+    >>> bits_per_character(math.log(2), tokens=100, characters=400)  # 1 bit per token
+    0.25
     """
     return loss / math.log(2) * tokens / characters
 
@@ -116,16 +146,22 @@ class SlidingGenerator(TextGenerator):
 
     model: GPT
 
-    def __init__(self, model: GPT):
-        super().__init__(model)
+    def reset(self) -> None:
+        """Empty the caches, and forget the text."""
+        super().reset()
         self.text: Tensor | None = None
+
+    def forget(self, tokens: int) -> None:
+        """Drop the newest tokens, also from the text."""
+        super().forget(tokens)
+        self.text = self.text if self.text is None else self.text[:, : self.text.shape[1] - tokens]
 
     def read(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch vocab"]:
         """Append tokens; return the logits of the next one."""
         most = self.model.config.max_tokens
         self.text = (ids if self.text is None else torch.cat([self.text, ids], dim=1))[:, -most:]
-        if self.reader.length + ids.shape[1] > most:
-            self.reset()
+        if self.length + ids.shape[1] > most:
+            super().reset()
             ids = self.text[:, -(most // 2 + 1) :]
         return super().read(ids)
 
@@ -143,6 +179,13 @@ def continue_text(
 
     settings: temperature, top_k, top_p and min_p of `next_token_probabilities`. Returns prompt and sample.
     Raises ValueError for an empty prompt, and for one with tokens that are not in the vocabulary.
+
+    >>> from course_lib.models import GPT, GPTConfig
+    >>> from course_lib.text import CharTokenizer
+    >>> tokenizer = CharTokenizer.train(["hello"])
+    >>> model = GPT(GPTConfig(vocab=len(tokenizer)))  # untrained
+    >>> continue_text(model, tokenizer, "he", length=5, temperature=0.8).startswith("he")
+    True
     """
     ids = tokenizer.encode(prompt)
     if not ids:
@@ -163,7 +206,18 @@ def save_language_model(folder: str | Path, model: GPT, tokenizer: Vocabulary) -
 
 
 def load_language_model(folder: str | Path, device: torch.device | str = "cpu") -> tuple[GPT, Vocabulary]:
-    """Read a folder by `save_language_model`. Errors: as in `load_model_folder`."""
+    """Read a folder by `save_language_model`. Errors: as in `load_model_folder`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from course_lib.models import GPT, GPTConfig
+    >>> from course_lib.text import CharTokenizer
+    >>> tokenizer = CharTokenizer.train(["hello"])
+    >>> with TemporaryDirectory() as folder:
+    ...     save_language_model(folder + "/model", GPT(GPTConfig(vocab=len(tokenizer))), tokenizer)
+    ...     model, same = load_language_model(folder + "/model")
+    >>> same.encode("hello") == tokenizer.encode("hello")
+    True
+    """
     kind = ("language model", GPTConfig, lambda config, about: GPT(config))
     model, tokenizer, _ = load_model_folder(folder, *kind, device, ("tokenizer",))
     return model, tokenizer

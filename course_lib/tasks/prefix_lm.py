@@ -13,8 +13,11 @@ from course_lib.generation.decoding import greedy_decode
 from course_lib.layers.masks import padding_mask
 from course_lib.models.gpt import GPT
 from course_lib.models.text_encoder import TextEncoder
-from course_lib.text.tokenizers import BOS, EOS, PAD, Tokenizer
+from course_lib.text.preparation import encode_clean, encode_pairs, warn_of_unknown
+from course_lib.text.tokenizers import BOS, EOS, PAD, Vocabulary
+from course_lib.text.unicode_text import refuse_text
 from course_lib.training.evaluation import evaluating
+from course_lib.utils.ranges import check_whole
 
 NOT_COUNTED = -100  # the label of a position that does not count in the loss
 Pair = tuple[str, str]
@@ -27,7 +30,11 @@ def prompt(source: Sequence[int]) -> list[int]:
 
 
 def next_labels(ids: Sequence[int], first: int = 1) -> list[int]:
-    """Labels for next-token prediction: for each token the next one, if its index is at least `first`."""
+    """Labels for next-token prediction: for each token the next one, if its index is at least `first`.
+
+    >>> next_labels([5, 6, 7, 8], first=2)
+    [-100, 7, 8, -100]
+    """
     return [*(i if n >= first else NOT_COUNTED for n, i in enumerate(ids[1:], start=1)), NOT_COUNTED]
 
 
@@ -46,19 +53,24 @@ class PrefixLMBatches(Batches):
     batch: batch size. max_tokens: of a text; longer ones are dropped. seed: of the order.
     pool: batches that are sorted by length together, see `BucketBatchSampler`; 1 for batches of random pairs.
     Raises ValueError if no pair is left.
+
+    >>> from course_lib.text import CharTokenizer
+    >>> [[ids, labels]] = PrefixLMBatches([("ab", "c")], CharTokenizer.train(["abc"]), batch=1)
+    >>> ids, labels  # BOS a b EOS c EOS; only c and the last EOS count
+    (tensor([[1, 5, 6, 2, 7, 2]]), tensor([[-100, -100, -100,    7,    2, -100]]))
     """
 
     def __init__(
         self,
         pairs: Sequence[Pair],
-        tokenizer: Tokenizer,
+        tokenizer: Vocabulary,
         batch: int,
         max_tokens: int = 64,
         seed: int = 0,
         joint: bool = False,
         pool: int = 100,
     ):
-        source, target = (tokenizer.encode_batch([pair[side] for pair in pairs]) for side in (0, 1))
+        source, target = encode_pairs(tokenizer, pairs)
         both = [(prompt(s), [*t, EOS]) for s, t in zip(source, target, strict=True) if s and t]
         ids = [(s, t) for s, t in both if len(s) + len(t) <= max_tokens]
         if not ids:
@@ -80,6 +92,12 @@ class PrefixLMLoss(nn.Module):
     model: a `GPT` or a `TextEncoder`, with methods `hidden_states` and `output_logits`.
     causal: use causal attention. Otherwise, each token attends to the whole text but its padding, as in an
     encoder; then the labels must not be visible in the text.
+
+    >>> from course_lib.models import GPT, GPTConfig
+    >>> ids, labels = torch.tensor([[1, 5, 6, 2, 7, 2]]), torch.tensor([[-100, -100, -100, 7, 2, -100]])
+    >>> loss, tokens = PrefixLMLoss(GPT(GPTConfig(vocab=65)))(ids, labels)
+    >>> tokens
+    tensor(2)
     """
 
     def __init__(self, model: GPT | TextEncoder, causal: bool = True):
@@ -90,7 +108,9 @@ class PrefixLMLoss(nn.Module):
         self, ids: Int[Tensor, "batch tokens"], labels: Int[Tensor, "batch tokens"]
     ) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
         """Sum of the losses over the positions with a label, and the number of these positions."""
-        hidden_states = self.model.hidden_states(ids, mask=None if self.causal else padding_mask(ids, PAD))
+        hidden_states = self.model.hidden_states(
+            ids, custom_mask=None if self.causal else padding_mask(ids, PAD)
+        )
         counted = labels != NOT_COUNTED
         logits = self.model.output_logits(hidden_states[counted])  # the costly part
         return F.cross_entropy(logits, labels[counted], reduction="sum"), counted.sum()
@@ -98,7 +118,7 @@ class PrefixLMLoss(nn.Module):
 
 def translate_with_lm(
     model: GPT,
-    tokenizer: Tokenizer,
+    tokenizer: Vocabulary,
     sentences: Sequence[str],
     max_tokens: int | None = None,
     batch: int = 128,
@@ -107,9 +127,12 @@ def translate_with_lm(
 
     Each batch has prompts of equal length, so no padding is needed. batch: batch size.
     max_tokens: the most tokens to generate per sentence; by default, until the context is full.
-    Raises ValueError for an empty sentence, and for one that fills the context by itself.
+    Warns of unknown tokens as `translate` does.
+    Raises ValueError for a single text, an empty sentence, and one that fills the context by itself.
     """
-    prompts = [prompt(ids) for ids in tokenizer.encode_batch(sentences)]
+    refuse_text(sentences=sentences)
+    prompts = [prompt(ids) for ids in encode_clean(tokenizer, sentences)]
+    warn_of_unknown(tokenizer, sentences, prompts)
     longest, room = max(map(len, prompts), default=0), model.config.max_tokens
     if any(len(ids) == 2 for ids in prompts):
         raise ValueError(f"sentence {[len(ids) for ids in prompts].index(2)} is empty")
@@ -127,6 +150,8 @@ def translate_with_lm(
 
 def of_equal_length(sequences: Sequence[Sequence[int]], batch: int) -> Iterator[list[int]]:
     """The indices of the sequences, in groups of equal length and at most `batch` members."""
+
+    check_whole(1, batch=batch)
 
     def length(n: int) -> int:
         return len(sequences[n])

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from course_lib.datasets.batching import Batches, BucketBatchSampler, ListDataset
 from course_lib.tasks.prefix_lm import NOT_COUNTED, IdsAndLabels, next_labels, pad_both, prompt
+from course_lib.text.preparation import encode_clean
 from course_lib.text.tokenizers import BOS, EOS, SPECIAL_TOKENS, Tokenizer
 
 CAUSAL = ("next token", "denoising")  # with causal attention
@@ -39,7 +40,7 @@ class PretrainingBatches(Batches):
         if not sentences:
             raise ValueError("no batches: there are no sentences")
         self.mask, self.task = len(tokenizer), task
-        ids = tokenizer.encode_batch(sentences)
+        ids = encode_clean(tokenizer, sentences)
         per_batch = batch if task == "denoising" else 2 * batch
         order = BucketBatchSampler([(len(sentence),) for sentence in ids], per_batch, seed)
         super().__init__(ListDataset(ids), order, self.collate)
@@ -63,6 +64,10 @@ def add_noise(ids: Sequence[int], mask: int, rng: torch.Generator | None = None)
     10 % of the tokens are dropped; of the others, 15 % are replaced by `mask`, and some are swapped with a
     neighbor. If nothing would be left, the sentence stays as it is.
     Source: Lample et al. 2018, section 2.3 (dropping and shuffling).
+
+    >>> noisy = add_noise([5, 6, 7, 8], mask=100)
+    >>> set(noisy) <= {5, 6, 7, 8, 100}
+    True
     """
     dropped, masked, shift = torch.rand(3, len(ids), generator=rng)
     order = (torch.arange(len(ids)) + 2 * shift).argsort().tolist()
@@ -79,16 +84,22 @@ def mask_tokens(
     """Masked language modeling (BERT): hide a random fraction of the tokens, to be predicted from the others.
 
     Of the chosen tokens, 80 % are replaced by `mask`, 10 % by a random token, and 10 % stay the same. Special
-    tokens are never chosen. mask: the id of the mask, the first one outside the vocabulary.
-    fraction: of the tokens to choose.
+    tokens are never chosen; of the others at least one is, as in BERT.
+    mask: the id of the mask, the first one outside the vocabulary. fraction: of the tokens to choose.
     Returns the changed ids and the labels: the original token where one was chosen, NOT_COUNTED elsewhere.
     Raises ValueError for a fraction outside (0, 1].
     Source: Devlin et al. 2019, section 3.1; new masks in every epoch as in Liu et al. 2019 (RoBERTa).
+
+    >>> from course_lib.text import BOS, EOS
+    >>> ids, labels = mask_tokens(torch.tensor([[BOS, 5, 6, EOS]]), mask=100, fraction=1.0)
+    >>> labels  # special tokens are not to be predicted
+    tensor([[-100,    5,    6, -100]])
     """
     if not 0 < fraction <= 1:
         raise ValueError(f"fraction={fraction} is outside (0, 1]")
     draw, dice = torch.rand(2, *ids.shape, generator=rng, device=ids.device)
-    chosen = (draw < fraction) & ~is_special(ids)
+    draw = draw.masked_fill(is_special(ids), 1.0)
+    chosen = (draw < fraction) | (draw == draw.min()) & (draw < 1)  # the lowest in any case, as in BERT
     any_token = torch.randint(len(SPECIAL_TOKENS), mask, ids.shape, generator=rng, device=ids.device)
     changed = torch.where(dice < 0.8, mask, torch.where(dice < 0.9, any_token, ids))
     return torch.where(chosen, changed, ids), torch.where(chosen, ids, NOT_COUNTED)

@@ -13,8 +13,10 @@ from course_lib.datasets import check_labels, check_number
 from course_lib.datasets.batching import Batches, BucketBatchSampler, ListDataset, pad
 from course_lib.models.text_encoder import EncoderConfig, TextEncoder
 from course_lib.text.tokenizers import CLS, PAD, Vocabulary
+from course_lib.text.unicode_text import refuse_text
 from course_lib.training.evaluation import evaluating
 from course_lib.training.model_folder import load_model_folder, save_model_folder
+from course_lib.utils.ranges import check_whole
 
 States = Float[Tensor, "batch tokens d_model"]
 NonPad = Bool[Tensor, "batch tokens"]
@@ -38,8 +40,8 @@ def first(hidden: States, nonpad: NonPad) -> Features:
 
 def last(hidden: States, nonpad: NonPad) -> Features:
     """Hidden state of the last non-padding token."""
-    ends = (_boolean(nonpad).sum(dim=1) - 1).clamp(min=0)
-    return hidden[torch.arange(len(hidden), device=hidden.device), ends]
+    ends = (_boolean(nonpad) * torch.arange(nonpad.shape[1], device=nonpad.device)).amax(dim=1)
+    return hidden[torch.arange(hidden.shape[0], device=hidden.device), ends]
 
 
 def mean(hidden: States, nonpad: NonPad) -> Features:
@@ -74,6 +76,11 @@ class TextClassifier(nn.Module):
     each text. With "flatten", the head has weights for each position, and texts must be padded to max_tokens.
     Raises ValueError for an unknown pooling.
     Source: C182-4, encoder classification.
+
+    >>> from course_lib.models import EncoderConfig, TextEncoder
+    >>> model = TextClassifier(TextEncoder(EncoderConfig(vocab=100)), classes=2, pooling="mean")
+    >>> model(torch.tensor([[5, 6, 7], [8, 9, 0]])).shape  # logits of two texts
+    torch.Size([2, 2])
     """
 
     def __init__(self, encoder: TextEncoder, classes: int, pooling: str = "class token"):
@@ -105,6 +112,12 @@ class TextClassificationLoss(nn.Module):
 
     label_smoothing: the smoothing ε, the probability mass spread evenly over all classes.
     Source: Szegedy et al. 2016 (label smoothing).
+
+    >>> from course_lib.models import EncoderConfig, TextEncoder
+    >>> model = TextClassifier(TextEncoder(EncoderConfig(vocab=100)), classes=2)
+    >>> loss, texts = TextClassificationLoss(model)(torch.tensor([[5, 6, 7]]), torch.tensor([1]))
+    >>> texts
+    tensor(1)
     """
 
     def __init__(self, model: nn.Module, label_smoothing: float = 0.0):
@@ -116,7 +129,7 @@ class TextClassificationLoss(nn.Module):
     ) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
         """Sum of the losses over the texts, and the number of texts."""
         loss = F.cross_entropy(self.model(ids), labels, reduction="sum", label_smoothing=self.label_smoothing)
-        return loss, labels.new_tensor(len(labels))
+        return loss, torch.full((), labels.shape[0], device=labels.device)
 
 
 class LabelledBatches(Batches):
@@ -125,6 +138,10 @@ class LabelledBatches(Batches):
     ids: of each text. labels: class indices, 0 … classes − 1. batch: batch size.
     to: pad all texts to this length, for pooling="flatten". seed: of the order.
     Raises ValueError if there are no texts, not as many labels as texts, or unknown labels.
+
+    >>> [[ids, labels]] = LabelledBatches([[5, 6, 7], [8, 9]], labels=[0, 1], classes=2, batch=2)
+    >>> ids.shape, sorted(labels.tolist())
+    (torch.Size([2, 3]), [0, 1])
     """
 
     def __init__(
@@ -155,6 +172,7 @@ def predict(
     model: TextClassifier, ids: Sequence[Sequence[int]], batch: int = 256
 ) -> Float[Tensor, "texts classes"]:
     """Logits of each text, on the CPU. Raises ValueError if there are no texts."""
+    check_whole(1, batch=batch)
     device = model.head.weight.device
     to = model.encoder.config.max_tokens if model.pooling == "flatten" else None
     with evaluating(model):
@@ -170,7 +188,11 @@ def accuracy(model: TextClassifier, ids: Sequence[Sequence[int]], labels: Sequen
 def save_text_classifier(
     folder: str | Path, model: TextClassifier, tokenizer: Vocabulary, classes: Sequence[str]
 ) -> None:
-    """Write a text classifier: configuration, tokenizer, class names, weights."""
+    """Write a text classifier: configuration, tokenizer, class names, weights.
+
+    Raises ValueError unless there is one name for each class of the model.
+    """
+    refuse_text(classes=classes)
     if len(classes) != model.head.out_features:
         raise ValueError(f"{len(classes)} class names, but the model has classes={model.head.out_features}")
     more = {"pooling": model.pooling, "classes": list(classes)}

@@ -1,7 +1,7 @@
 """Translation with a `Seq2Seq`: batches, loss, translating sentences, model files."""
 
 from collections.abc import Sequence
-from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 import torch
@@ -13,18 +13,16 @@ from torch.utils.data import Dataset
 from course_lib.datasets.batching import Batches, BucketBatchSampler, pad
 from course_lib.generation.beam import beam_search
 from course_lib.generation.decoding import greedy_decode
-from course_lib.generation.engine import Seq2SeqEngine
-from course_lib.layers.masks import nonpad_indices
 from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
+from course_lib.text.preparation import encode_clean, encode_pairs, warn_of_unknown
 from course_lib.text.tokenizers import BOS, EOS, PAD, Tokenizer
 from course_lib.training.evaluation import evaluating
 from course_lib.training.model_folder import load_model_folder, save_model_folder
 from course_lib.training.precision import choose_precision, for_inference
 from course_lib.utils.progress_bar import tracked
+from course_lib.utils.ranges import check_whole
 
 Pair = tuple[str, str]
-
-MEASURED = 4  # tokens to generate in each format, to see which one is faster
 
 
 class TranslationLoss(nn.Module):
@@ -32,6 +30,14 @@ class TranslationLoss(nn.Module):
 
     label_smoothing: the smoothing ε, the probability mass spread evenly over the vocabulary.
     Source: Szegedy et al. 2016 (label smoothing); Vaswani et al. 2017, section 5.4.
+
+    >>> from course_lib.models import Seq2Seq, Seq2SeqConfig
+    >>> from course_lib.text import BOS, EOS
+    >>> model = Seq2Seq(Seq2SeqConfig(vocab=100, d_model=32))
+    >>> source, target = torch.tensor([[5, 6, EOS]]), torch.tensor([[BOS, 7, 8, EOS]])
+    >>> loss, tokens = TranslationLoss(model)(source, target)
+    >>> tokens  # it predicts 7, 8 and EOS
+    tensor(3)
     """
 
     def __init__(self, model: Seq2Seq, label_smoothing: float = 0.1):
@@ -41,16 +47,16 @@ class TranslationLoss(nn.Module):
     def forward(
         self, source: Int[Tensor, "batch source"], target: Int[Tensor, "batch target"]
     ) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
-        """Sum of the losses over the tokens of `target` (BOS … EOS, then PAD), and their number.
-
-        Logits are computed for non-padding tokens only: the output layer is the most expensive part of a
-        small model.
-        """
-        hidden_states = self.model.decode(target[:, :-1], self.model.encode(source)).flatten(0, 1)
-        nonpad = nonpad_indices(target[:, 1:], PAD)
-        logits, labels = self.model.output_logits(hidden_states[nonpad]), target[:, 1:].flatten()[nonpad]
+        """Sum of the losses over the tokens of `target` (BOS … EOS, then PAD), and their number."""
+        logits, labels = self.model(source, target[:, :-1]), target[:, 1:]  # the shift by one
         smoothing = self.label_smoothing
-        loss = F.cross_entropy(logits, labels, ignore_index=PAD, reduction="sum", label_smoothing=smoothing)
+        loss = F.cross_entropy(
+            logits.flatten(0, 1),
+            labels.flatten(),
+            ignore_index=PAD,
+            reduction="sum",
+            label_smoothing=smoothing,
+        )
         return loss, (labels != PAD).sum()
 
 
@@ -68,67 +74,53 @@ def translate(
 
     max_tokens: the most tokens to generate per sentence; by default twice the source length plus ten.
     batch: batch size. width: of the beam; 1 means greedy decoding.
-    precision: "fp32" gives the same text on every machine; "auto", "bf16" and "fp16" are as in `TrainConfig`.
+    precision: as in `TrainConfig`.
     progress: show a progress bar if this is a terminal.
-    Raises ValueError for an empty sentence, and for one that is too long for the model.
+    Warns, in one line, of tokens that the tokenizer does not know even as `plain` text.
+    Raises ValueError for a single text, an empty sentence, and one that is too long for the model.
+
+    >>> from course_lib.models import Seq2Seq, Seq2SeqConfig
+    >>> from course_lib.text import Tokenizer
+    >>> tokenizer = Tokenizer.train(["low lower lowest"], vocab=20)
+    >>> model = Seq2Seq(Seq2SeqConfig(vocab=len(tokenizer), d_model=32))  # untrained
+    >>> len(translate(model, tokenizer, ["low", "lower"], max_tokens=5))
+    2
     """
-    ids = [with_end(text, tokenizer, model.config.max_tokens) for text in sentences]
+    check_whole(1, batch=batch, width=width)
+    ids = with_end(sentences, tokenizer, model.config.max_tokens)
+    warn_of_unknown(tokenizer, sentences, ids)
+    limit = model.config.max_tokens - 1
+    most = [min(limit, 2 * len(row) + 10 if max_tokens is None else max_tokens) for row in ids]
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))  # similar lengths together, for little padding
+    # a greedy translation can be cut at its limit afterward; what a beam search finds depends on the limit
+    groups = [order] if width == 1 else [list(some) for _, some in groupby(order, key=most.__getitem__)]
+    parts = [group[i : i + batch] for group in groups for i in range(0, len(group), batch)]
     texts = [""] * len(ids)
     device = model.embedding.weight.device
-    parts = [order[first : first + batch] for first in range(0, len(order), batch)]
-    sources = [pad([ids[i] for i in part]).to(device) for part in parts]
-    limit = model.config.max_tokens - 1
     with evaluating(model), torch.inference_mode():
-        fast = for_inference(model, precision_of_decoding(precision, model, sources, width))
-        engine = Seq2SeqEngine(fast)
-        work = list(zip(parts, sources, strict=True))
-        for part, source in tracked(work, "translating", "batch", shown=progress):
-            most = min(limit, 2 * source.shape[1] + 10) if max_tokens is None else min(limit, max_tokens)
-            for i, ids_of_text in zip(part, decode(engine, source, most, width), strict=True):
-                texts[i] = tokenizer.decode(ids_of_text)
+        model = for_inference(model, choose_precision(precision, device))
+        for part in tracked(parts, "translating", "batch") if progress else parts:
+            start, longest = torch.full((len(part), 1), BOS, device=device), most[part[-1]]
+            generator = model.generator(pad([ids[i] for i in part]).to(device), longest)
+            if width == 1:
+                found = greedy_decode(generator, start, EOS, longest)
+            else:
+                found = [best.ids for best, *_ in beam_search(generator, start, EOS, longest, width)]
+            for i, row in zip(part, found, strict=True):
+                texts[i] = tokenizer.decode(row[: most[i]])
     return texts
 
 
-def decode(
-    engine: Seq2SeqEngine, source: Int[Tensor, "batch source"], most: int, width: int
-) -> list[list[int]]:
-    """The ids of the translations, of at most this many tokens, by a beam of this width (1: greedily)."""
-    start = torch.full((len(source), 1), BOS, device=source.device)
-    generator = engine.model.generator(source, most, engine=engine)
-    if width == 1:
-        return greedy_decode(generator, start, EOS, most)
-    return [hypotheses[0].ids for hypotheses in beam_search(generator, start, EOS, most, width)]
-
-
-def precision_of_decoding(
-    precision: str, model: Seq2Seq, sources: Sequence[Int[Tensor, "_ _"]], width: int
-) -> str:
-    """Like `choose_precision`; "auto" on a CPU measures the first tokens of a batch of median length.
-
-    Small models and few sentences at a time are often faster in fp32 where large ones are faster in bf16.
-    """
-    if not sources:
-        return "fp32"
-    source = sources[len(sources) // 2]
-    engines = cache(lambda name: Seq2SeqEngine(for_inference(model, name)))
-    shapes = [p.shape for p in model.parameters()]
-    key = ("decoding", type(model), len(source).bit_length(), width, *shapes)  # 1, 2–3, 4–7, … sentences
-
-    def step(name: str) -> None:
-        decode(engines(name), source, MEASURED, width)
-
-    return choose_precision(precision, source.device, step, key)
-
-
-def with_end(text: str, tokenizer: Tokenizer, max_tokens: int) -> list[int]:
-    """The ids of a source sentence, then EOS. Raises ValueError for an empty and for a too long sentence."""
-    ids = tokenizer.encode(text)
-    if not ids:
-        raise ValueError(f"there is nothing to translate in {text!r}")
-    if len(ids) + 1 > max_tokens:
-        raise ValueError(f"{len(ids)} tokens and EOS exceed max_tokens={max_tokens}: {text[:40]!r}…")
-    return [*ids, EOS]
+def with_end(sentences: Sequence[str], tokenizer: Tokenizer, max_tokens: int) -> list[list[int]]:
+    """The ids of source sentences, each with EOS. Raises ValueError for an empty or too long sentence."""
+    rows = encode_clean(tokenizer, sentences)
+    for ids, text in zip(rows, sentences, strict=True):
+        if not ids:
+            raise ValueError(f"there is nothing to translate in {text!r}")
+        if len(ids) + 1 > max_tokens:
+            raise ValueError(f"{len(ids)} tokens and EOS exceed max_tokens={max_tokens}: {text[:40]!r}…")
+        ids.append(EOS)
+    return rows
 
 
 class TranslationDataset(Dataset[tuple[list[int], list[int]]]):
@@ -137,6 +129,12 @@ class TranslationDataset(Dataset[tuple[list[int], list[int]]]):
     max_tokens: length of the longest sentence to keep, special tokens included; longer pairs are dropped and
     counted in `too_long`.
     Raises ValueError if no pair is left.
+
+    >>> from course_lib.text import BOS, EOS, Tokenizer
+    >>> tokenizer = Tokenizer.train(["a b c"], vocab=20, kind="words")
+    >>> source, target = TranslationDataset([("a b", "c")], tokenizer)[0]
+    >>> source[-1] == EOS, target[0] == BOS, target[-1] == EOS
+    (True, True, True)
     """
 
     def __init__(self, pairs: Sequence[Pair], tokenizer: Tokenizer, max_tokens: int = 128):
@@ -145,7 +143,7 @@ class TranslationDataset(Dataset[tuple[list[int], list[int]]]):
 
     def encode(self) -> None:
         """Convert the pairs to ids."""
-        source, target = (self.tokenizer.encode_batch([pair[side] for pair in self.pairs]) for side in (0, 1))
+        source, target = encode_pairs(self.tokenizer, self.pairs)
         both = [([*s, EOS], [BOS, *t, EOS]) for s, t in zip(source, target, strict=True) if s and t]
         self.ids = [pair for pair in both if max(map(len, pair)) <= self.max_tokens]
         self.too_long = len(self.pairs) - len(self.ids)
@@ -172,6 +170,12 @@ class TranslationBatches(Batches):
     """Batches of sentence pairs of similar length, in a different order in each epoch.
 
     batch: batch size. max_tokens: as in `TranslationDataset`. seed: of the order.
+
+    >>> from course_lib.text import Tokenizer
+    >>> tokenizer = Tokenizer.train(["a b c"], vocab=20, kind="words")
+    >>> [[source, target]] = TranslationBatches([("a b", "c"), ("a", "b c")], tokenizer, batch=2)
+    >>> source.shape, target.shape  # with EOS; with BOS and EOS
+    (torch.Size([2, 3]), torch.Size([2, 4]))
     """
 
     dataset: TranslationDataset
@@ -200,7 +204,18 @@ def save_translator(folder: str | Path, model: Seq2Seq, tokenizer: Tokenizer) ->
 
 
 def load_translator(folder: str | Path, device: torch.device | str = "cpu") -> tuple[Seq2Seq, Tokenizer]:
-    """Read a folder by `save_translator`. Errors: as in `load_model_folder`."""
+    """Read a folder by `save_translator`. Errors: as in `load_model_folder`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from course_lib.models import Seq2Seq, Seq2SeqConfig
+    >>> from course_lib.text import Tokenizer
+    >>> tokenizer = Tokenizer.train(["low lower lowest"], vocab=20)
+    >>> with TemporaryDirectory() as folder:
+    ...     save_translator(folder + "/model", Seq2Seq(Seq2SeqConfig(vocab=len(tokenizer))), tokenizer)
+    ...     model, same = load_translator(folder + "/model")
+    >>> same.encode("low") == tokenizer.encode("low")
+    True
+    """
     kind = ("translator", Seq2SeqConfig, lambda config, about: Seq2Seq(config))
     model, tokenizer, _ = load_model_folder(folder, *kind, device, ("tokenizer",))
     return model, tokenizer

@@ -2,9 +2,14 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import TypeVar
+
+from course_lib.text.unicode_text import refuse_text, refuse_texts
+
+Token = TypeVar("Token", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -32,8 +37,12 @@ class Scores:
     signature: str
 
 
-def ngrams(words: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
-    """Count each n-gram."""
+def ngrams(words: Sequence[Token], n: int) -> Counter[tuple[Token, ...]]:
+    """Count each n-gram.
+
+    >>> ngrams("to be or not to be".split(), n=2)[("to", "be")]
+    2
+    """
     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
 
 
@@ -43,7 +52,11 @@ def matches(candidate: Sequence[str], reference: Sequence[str], n: int) -> int:
 
 
 def brevity_penalty(candidate_length: int, reference_length: int) -> float:
-    """Brevity penalty: e^(1 - r/c) if the candidates (c words) are shorter than the references (r), or 1."""
+    """Brevity penalty: e^(1 - r/c) if the candidates (c words) are shorter than the references (r), or 1.
+
+    >>> brevity_penalty(10, 9), round(brevity_penalty(8, 10), 4)
+    (1.0, 0.7788)
+    """
     if candidate_length >= reference_length:
         return 1.0
     return math.exp(1 - reference_length / candidate_length) if candidate_length else 0.0
@@ -62,8 +75,17 @@ def corpus_bleu(
     longer ones as 1/4, and so on. Without it, the score is 0 as soon as one precision is 0.
     Raises ValueError for an empty corpus, unequal numbers of sentences, and sentences not split into words.
     Source: Papineni et al. 2002, section 2.3; the smoothing is that of NIST's mteval-v13a.
+
+    >>> bleu = corpus_bleu([["the", "cat", "sat", "here"]], [["the", "cat", "sat", "down"]], max_n=3)
+    >>> bleu.precisions
+    (0.75, 0.6666666666666666, 0.5)
+    >>> round(bleu.score, 2)
+    63.0
     """
-    _refuse(candidates, references, max_n)
+    check_words(candidates, references)
+    check_some(len(candidates))
+    if max_n < 1:
+        raise ValueError(f"max_n={max_n} must be at least 1: it is the length of the longest n-grams")
     precisions: list[float] = []
     halvings = 0
     for n in range(1, max_n + 1):
@@ -85,6 +107,9 @@ def sentence_bleu_d2l(candidate: str, reference: str, k: int) -> float:
     k: length of the longest n-grams. Unlike in `corpus_bleu`, the n-gram precision has the exponent 1/2^n,
     and n-grams longer than the candidate do not count.
     Source: Zhang et al., Dive into Deep Learning, section 10.7.6.
+
+    >>> sentence_bleu_d2l("he is calm", "he is calm", k=2)
+    1.0
     """
     if k < 1:
         raise ValueError(f"k={k} must be at least 1: it is the length of the longest n-grams")
@@ -95,31 +120,49 @@ def sentence_bleu_d2l(candidate: str, reference: str, k: int) -> float:
     return score
 
 
-def held_out_scores(candidates: Sequence[str], references: Sequence[str]) -> Scores:
-    """Corpus BLEU and chrF of plain text by sacrebleu, comparable between papers.
+def held_out_scores(
+    candidates: Sequence[str],
+    references: Sequence[str],
+    max_n: int = 4,
+    max_chars: int = 6,
+    max_words: int = 0,
+) -> Scores:
+    """Corpus BLEU and chrF of plain text by sacrebleu; with the default settings comparable between papers.
 
-    Raises ValueError for an empty corpus and for unequal numbers of sentences.
+    max_n: length of BLEU's longest n-grams. max_chars, max_words: those of chrF, in characters and in words;
+    with max_words=2 it is called chrF++.
+    Raises ValueError for a single text, an empty corpus, unequal numbers of sentences and lengths below 1.
+    Source: Popović 2015 (chrF); Popović 2017 (chrF++).
+
+    >>> scores = held_out_scores(["The cat sat down."], ["The cat sat down."])
+    >>> round(scores.bleu), round(scores.chrf)
+    (100, 100)
     """
     from sacrebleu.metrics import BLEU, CHRF  # here, so that `corpus_bleu` needs nothing but Python
 
-    _refuse_unequal(candidates, references)
-    bleu, chrf = BLEU(), CHRF()
+    check_pairs(candidates, references)
+    check_some(len(candidates))
+    if min(max_n, max_chars, max_words + 1) < 1:
+        raise ValueError(f"max_n={max_n}, max_chars={max_chars}, max_words={max_words}: less than 1, 1, 0")
+    bleu, chrf = BLEU(max_ngram_order=max_n), CHRF(char_order=max_chars, word_order=max_words)
     of_bleu, of_chrf = (metric.corpus_score(candidates, [references]).score for metric in (bleu, chrf))
     return Scores(of_bleu, of_chrf, f"BLEU {bleu.get_signature()}, chrF {chrf.get_signature()}")
 
 
-def _refuse(candidates: Sequence[Sequence[str]], references: Sequence[Sequence[str]], max_n: int) -> None:
-    _refuse_unequal(candidates, references)
-    if max_n < 1:
-        raise ValueError(f"max_n={max_n} must be at least 1: it is the length of the longest n-grams")
-    for side, sentences in (("candidates", candidates), ("references", references)):
-        for i, sentence in enumerate(sentences):
-            if isinstance(sentence, str):
-                raise ValueError(f"{side}[{i}] is the text {sentence!r}; split it into words first")
+def check_words(candidates: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> None:
+    """Raise ValueError for unequal numbers of sentences and for sentences that are not split into words."""
+    check_pairs(candidates, references)
+    refuse_texts(candidates=candidates, references=references)
 
 
-def _refuse_unequal(candidates: Sequence, references: Sequence) -> None:
+def check_pairs(candidates: Sequence, references: Sequence) -> None:
+    """Raise ValueError for a single text and for unequal numbers of sentences."""
+    refuse_text(candidates=candidates, references=references)
     if len(candidates) != len(references):
         raise ValueError(f"{len(candidates)} candidates do not match {len(references)} references")
-    if not candidates:
+
+
+def check_some(number: int) -> None:
+    """Raise ValueError for an empty corpus."""
+    if not number:
         raise ValueError("0 candidates: there is nothing to score")

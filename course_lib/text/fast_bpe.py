@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import tokenizers as hf
 
 from course_lib.text.bpe import BYTES, Pair, split_words
+from course_lib.text.unicode_text import refuse_text
 
 
 def train_with_tokenizers(texts: Iterable[str], merges: int) -> hf.Tokenizer:
@@ -13,6 +14,7 @@ def train_with_tokenizers(texts: Iterable[str], merges: int) -> hf.Tokenizer:
 
     It learns until it has `merges` tokens besides the bytes; two merges that make the same token count once.
     """
+    refuse_text(texts=texts)
     tokenizer = hf.Tokenizer(hf.models.BPE())
     alphabet = [chr(i) for i in range(BYTES)]
     trainer = hf.trainers.BpeTrainer(

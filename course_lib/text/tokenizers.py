@@ -4,11 +4,12 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import tokenizers as hf
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
-from course_lib.text.unicode_text import check_text
+from course_lib.text.unicode_text import check_text, refuse_text
 from course_lib.utils.files import atomic_path
 
 PAD, BOS, EOS, UNK, CLS = range(5)
@@ -20,12 +21,24 @@ class Tokenizer:
     """Byte-pair encoding (BPE) tokenizer, or a tokenizer of whole words.
 
     The special tokens come first: PAD 0, BOS 1, EOS 2, UNK 3, CLS 4. Encoding a text never produces them,
-    except for UNK: the text "[PAD]" is encoded as ordinary characters.
+    except for UNK: the text "[PAD]" is encoded as ordinary characters. A "▁" (U+2581) in a text is a
+    space, as in SentencePiece, because the tokens are written with it.
     Source: Sennrich et al. 2016 (byte-pair encoding).
+
+    >>> tokenizer = Tokenizer.train(["low lower lowest"] * 10, vocab=20)
+    >>> [tokenizer[i] for i in tokenizer.encode("low slower")]
+    ['▁low', '▁', 's', 'lo', 'w', 'e', 'r']
+    >>> tokenizer.decode([BOS, *tokenizer.encode("low slower"), EOS])
+    'low slower'
     """
 
     def __init__(self, tokenizer: hf.Tokenizer):
         self.tokenizer = tokenizer
+        self.tokenizer.encode_special_tokens = True
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Copies, unpickled ones too, get the one setting that the package tokenizers leaves behind."""
+        self.__dict__.update(state)
         self.tokenizer.encode_special_tokens = True
 
     @classmethod
@@ -35,8 +48,10 @@ class Tokenizer:
         kind: "bpe" learns subwords; the first subword of a word includes the space before it, and UNK is a
         character not in the texts. "words" takes the most frequent words and punctuation marks, in lower
         case; every other word is UNK.
-        Raises ValueError for an unknown `kind`, for a `vocab` that is too small, and if the texts are empty.
+        Raises ValueError for an unknown `kind`, a single text, a `vocab` without room for the special tokens
+        and, with "bpe", for every character of the texts, and if the texts are empty.
         """
+        refuse_text(texts=texts)
         if kind not in RECIPES:
             raise ValueError(f"kind={kind!r} is none of {sorted(RECIPES)}")
         if vocab <= len(SPECIAL_TOKENS):
@@ -45,6 +60,8 @@ class Tokenizer:
         tokenizer.train_from_iterator(texts, trainer)
         if tokenizer.get_vocab_size() <= len(SPECIAL_TOKENS):
             raise ValueError("the texts are empty: there is no token to learn")
+        if (needed := tokenizer.get_vocab_size()) > vocab:
+            raise ValueError(f"vocab={vocab} is too small: special tokens and characters are {needed} tokens")
         return cls(tokenizer)
 
     def __len__(self) -> int:
@@ -52,7 +69,7 @@ class Tokenizer:
 
     def __getitem__(self, i: int) -> str:
         """The token with this id; ▁ is a space. Raises IndexError if the vocabulary has no such id."""
-        token = self.tokenizer.id_to_token(i)
+        token = self.tokenizer.id_to_token(i) if 0 <= i < 2**32 else None
         if token is None:
             raise IndexError(f"id {i} is none of the {len(self)} ids of the vocabulary")
         return token
@@ -68,12 +85,10 @@ class Tokenizer:
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text. Raises ValueError for a lone surrogate."""
-        try:
-            return [encoding.ids for encoding in self.tokenizer.encode_batch_fast(list(texts))]
-        except TypeError:  # it does not say what is wrong
-            for text in texts:
-                check_text(text)
-            raise
+        refuse_text(texts=texts)
+        for text in (texts := list(texts)):
+            check_text(text)  # the package takes a tuple for a pair of texts
+        return [encoding.ids for encoding in self.tokenizer.encode_batch_fast(texts)]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of these ids, without special tokens; UNK becomes ⁇."""
@@ -138,6 +153,12 @@ class CharTokenizer:
     """Character tokenizer: each character is a token. Decoding inverts encoding exactly.
 
     The special tokens come first, as in `Tokenizer`; UNK is a character not in the training texts.
+
+    >>> tokenizer = CharTokenizer.train(["abc"])
+    >>> tokenizer.encode("cab")
+    [7, 5, 6]
+    >>> tokenizer.decode(tokenizer.encode("cat"))  # "t" is unknown
+    'ca⁇'
     """
 
     kind = "characters"
@@ -148,7 +169,11 @@ class CharTokenizer:
 
     @classmethod
     def train(cls, texts: Iterable[str]) -> "CharTokenizer":
-        """Collect the tokens of these texts. Raises ValueError for empty texts and lone surrogates."""
+        """Collect the tokens of these texts.
+
+        Raises ValueError for a single text, empty texts and lone surrogates.
+        """
+        refuse_text(texts=texts)
         pieces = sorted({piece for text in texts for piece in cls.split(text)})
         check_text("".join(pieces))
         if not pieces:
@@ -167,7 +192,8 @@ class CharTokenizer:
         return len(self.pieces)
 
     def __getitem__(self, i: int) -> str:
-        """The token with this id."""
+        """The token with this id. Raises IndexError as `Tokenizer` does."""
+        check_id(i, len(self))
         return self.pieces[i]
 
     @property
@@ -181,7 +207,8 @@ class CharTokenizer:
         return [self.ids.get(piece, UNK) for piece in self.split(text)]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text."""
+        """The ids of each text. Raises ValueError for a single text."""
+        refuse_text(texts=texts)
         return [self.encode(text) for text in texts]
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -208,6 +235,10 @@ class WordTokenizer(CharTokenizer):
     """Word tokenizer: splits at whitespace; the end of a line is a token too, as in WikiText.
 
     Decoding returns the words and lines, but not the amount of whitespace between them.
+
+    >>> tokenizer = WordTokenizer.train(["to be or not to be"])
+    >>> tokenizer.encode("to be")
+    [8, 5]
     """
 
     kind = "words"
@@ -224,13 +255,26 @@ class WordTokenizer(CharTokenizer):
 Vocabulary = Tokenizer | CharTokenizer
 
 
+def check_id(i: int, tokens: int) -> None:
+    """Raise IndexError for an id outside a vocabulary; negative ones do not count from the end."""
+    if not 0 <= i < tokens:
+        raise IndexError(f"id {i} is none of the {tokens} ids of the vocabulary")
+
+
 def fingerprint_of(tokens: Iterable[str]) -> str:
     """SHA-256 of these tokens in order."""
     return hashlib.sha256("\n".join(tokens).encode()).hexdigest()
 
 
 def load_tokenizer(path: str | Path) -> Vocabulary:
-    """Read the tokenizer in a file, of whichever class. Raises ValueError if the file holds none."""
+    """Read the tokenizer in a file, of whichever class but `ByteBPE`. Raises ValueError if it holds none.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     CharTokenizer.train(["abc"]).save(f"{folder}/tokens.json")
+    ...     load_tokenizer(f"{folder}/tokens.json").encode("cab")
+    [7, 5, 6]
+    """
     kind = read_json(path).get("kind")
     for one in (CharTokenizer, WordTokenizer):
         if one.kind == kind:

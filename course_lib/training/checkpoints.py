@@ -6,11 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 
 from course_lib.training.model_files import BrokenCheckpoint, check_weights
+from course_lib.training.optim import full
 from course_lib.training.run_record import FORMAT, OtherRun
-from course_lib.utils.tree_files import load_tree, save_tree
+from course_lib.utils.ranges import check_whole_numbers
+from course_lib.utils.tree_files import check_savable, load_tree, save_tree
 
 _log = logging.getLogger(__name__)
 
@@ -18,13 +21,21 @@ _log = logging.getLogger(__name__)
 class Checkpoints:
     """The checkpoints of a run: the `keep` newest, each in a subfolder such as `step-000123`.
 
-    Raises ValueError if `keep` is less than 1.
+    Raises ValueError if `keep` is less than 1: a run resumes from its newest checkpoint.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from torch import nn
+    >>> with TemporaryDirectory() as folder:
+    ...     checkpoints = Checkpoints(folder, keep=2)
+    ...     for step in (10, 20, 30):
+    ...         checkpoints.save(step, nn.Linear(2, 2), state={})
+    ...     checkpoints.steps()
+    [20, 30]
     """
 
     def __init__(self, folder: str | Path, keep: int = 2):
-        if keep < 1:
-            raise ValueError(f"keep={keep} must be at least 1: a run resumes from its newest checkpoint")
         self.folder, self.keep = Path(folder), keep
+        check_whole_numbers(self, 1, "keep")
 
     def steps(self) -> list[int]:
         """The steps with a checkpoint, in order."""
@@ -33,6 +44,11 @@ class Checkpoints:
 
     def path(self, step: int) -> Path:
         return self.folder / f"step-{step:06d}"
+
+    def check(self, model: nn.Module, state: dict[str, Any]) -> None:
+        """Raise ValueError for a weight or a part of the training state that could not be saved."""
+        for name, part in {**model.state_dict(), **state}.items():
+            check_savable(name, part)
 
     def save(self, step: int, model: nn.Module, state: Any) -> None:
         """Write the model and the training state (see `save_tree`), then delete the oldest checkpoints.
@@ -61,9 +77,30 @@ class Checkpoints:
         tree = load_tree(path)
         if tree["format"] != FORMAT:
             raise OtherRun(f"{path} has format {tree['format']!r}, and this version reads format {FORMAT}")
-        check_weights(path, tree["model"], model)
+        check_weights(path, tree["model"], model.state_dict())
         model.load_state_dict(tree["model"])
         return tree["state"]
+
+    @torch.no_grad()
+    def load_average(self, model: nn.Module, last: int = 5) -> None:
+        """Checkpoint averaging: load the mean of the weights in the `last` newest checkpoints.
+
+        The mean is computed in fp32 or better. Buffers, such as BatchNorm's running statistics, are those of
+        the newest; `torch.optim.swa_utils.update_bn` measures them again.
+        Raises ValueError if there are fewer checkpoints, and errors as in `load`.
+        Source: Vaswani et al. 2017, section 6.1.
+        """
+        if not 1 <= last <= len(self.steps()):
+            raise ValueError(
+                f"last={last} is not from 1 to {len(self.steps())}, the checkpoints in {self.folder}"
+            )
+        sums = {weight: torch.zeros_like(full(weight)) for weight in model.parameters()}
+        for step in self.steps()[-last:]:
+            self.load(step, model)
+            for weight, total in sums.items():
+                total += weight
+        for weight, total in sums.items():
+            weight.copy_(total / last)
 
     def load_newest(self, model: nn.Module, restore: Callable[[Any], None]) -> None:
         """Load the newest usable checkpoint, if there is one.

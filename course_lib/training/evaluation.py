@@ -7,7 +7,6 @@ import torch
 from torch import nn
 
 from course_lib.training.optim import WeightEMA
-from course_lib.utils.random_states import random_states, set_random_states
 
 
 @contextmanager
@@ -16,16 +15,23 @@ def evaluating(model: nn.Module, average: WeightEMA | None = None) -> Iterator[n
 
     Afterwards, even after an error or an interrupt, each module has its former mode again, the model its own
     weights, and PyTorch's random generators have their former states.
+
+    >>> from torch import nn
+    >>> model = nn.Dropout()
+    >>> with evaluating(model):
+    ...     print(model.training)
+    False
+    >>> model.training
+    True
     """
     modes = [(module, module.training) for module in model.modules()]
     device = next((weight.device for weight in model.parameters()), torch.device("cpu"))
-    states = random_states(device)
     if average:
         average.exchange()
     try:
-        yield model.eval()
+        with torch.random.fork_rng([device] if device.type == "cuda" else []):
+            yield model.eval()
     finally:
-        set_random_states(states, device)
         for module, mode in modes:
             module.training = mode
         if average:

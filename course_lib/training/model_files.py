@@ -1,14 +1,17 @@
 """Model files: weights in safetensors, checked against the model that they are for."""
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from course_lib.training.run_record import OtherRun
 from course_lib.utils.files import atomic_path
-from course_lib.utils.tree_files import Damaged
+from course_lib.utils.tree_files import Damaged, load_tensors, save_tensors, tied
+
+OLD_NORM = re.compile(r"\.residuals\.(\d)\.norm\.")  # the LayerNorms of a block, in older files
 
 
 class BrokenCheckpoint(Damaged):
@@ -16,9 +19,20 @@ class BrokenCheckpoint(Damaged):
 
 
 def save_model(model: nn.Module, path: Path) -> None:
-    """Write the weights as safetensors."""
+    """Write the weights as safetensors; tied weights are written once.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from torch import nn
+    >>> model, other = nn.Linear(2, 2), nn.Linear(2, 2)
+    >>> with TemporaryDirectory() as folder:
+    ...     save_model(model, Path(folder) / "model.safetensors")
+    ...     load_model(other, Path(folder) / "model.safetensors")
+    >>> other.weight.equal(model.weight)
+    True
+    """
     with atomic_path(path) as room:
-        save_file({name: t.contiguous() for name, t in model.state_dict().items()}, room)
+        save_tensors(model.state_dict(), room)
 
 
 def load_model(model: nn.Module, path: Path) -> None:
@@ -27,23 +41,29 @@ def load_model(model: nn.Module, path: Path) -> None:
     Raises BrokenCheckpoint if the file is damaged, and OtherRun if names, shapes or dtypes differ.
     """
     try:
-        found = load_file(path)
+        found = load_tensors(path)
     except SafetensorError as error:
         raise BrokenCheckpoint(f"{path} is not a whole safetensors file: {error}") from error
-    check_weights(path, found, model, any_float=True)
+    found = {OLD_NORM.sub(lambda m: f".norm_{int(m[1]) + 1}.", name): t for name, t in found.items()}
+    check_weights(path, found, model.state_dict(), any_float=True)
     model.load_state_dict(found)
 
 
-def check_weights(place: Path, found: dict[str, Tensor], model: nn.Module, any_float: bool = False) -> None:
-    """Raise OtherRun if weights found at `place` have other names, shapes or dtypes than the model's.
+def check_weights(
+    place: Path | str, found: Mapping[str, Tensor], like: Mapping[str, Tensor], any_float: bool = False
+) -> None:
+    """Raise OtherRun if weights found at `place` have other names, shapes or dtypes than the model's, `like`.
 
-    any_float: treat all floating-point dtypes as equal.
+    So it does if two weights that the model ties differ there. any_float: treat all floating-point dtypes as
+    equal.
     """
-    like = model.state_dict()
     for name in sorted(found.keys() | like.keys()):
         there, here = (form(part.get(name), any_float) for part in (found, like))
         if there != here:
             raise OtherRun(f"{place} is of another model: {name} is {there} there and {here} here")
+    for name, first in tied(like).items():
+        if found[name] is not found[first] and not found[name].equal(found[first]):
+            raise OtherRun(f"{place} is of another model: {name} is not {first} there and tied to it here")
 
 
 def fitting(found: Tensor, like: Tensor, scalar: bool = False) -> Tensor:

@@ -93,8 +93,11 @@ def config_from(path: Path, config_type: type, values: Any) -> Any:
     for name, value in values.items():
         kind = get_type_hints(config_type)[name]
         if not isinstance(value, int | float if kind is float else kind):
-            raise ValueError(f"{path}: {name}={value!r} is not of type {kind.__name__}")
-    return config_type(**values)
+            raise ValueError(f"{path}: {name}={value!r} is not of type {getattr(kind, '__name__', kind)}")
+    try:
+        return config_type(**values)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def check_fields(path: Path, values: dict[str, Any], needed: set[str], other: Collection[str] = ()) -> None:
@@ -128,7 +131,7 @@ def check_sizes(config: Mapping[str, Any], weights: Path) -> None:
     size = weights.stat().st_size
     try:
         with safe_open(weights, "pt") as file:
-            tensors = len(file.keys())
+            tensors = len(file.keys()) + len(file.metadata() or {})  # tied weights are written once
     except SafetensorError as error:
         raise ValueError(f"{weights} is not a whole safetensors file: {error}") from error
     for name, value in config.items():

@@ -1,5 +1,7 @@
 """Optimizers: AdamW, Muon for the matrices of blocks; weight averaging (EMA)."""
 
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -8,6 +10,7 @@ from torch import Tensor, nn
 from torch.optim.optimizer import ParamsT
 
 from course_lib.training.config import TrainConfig
+from course_lib.utils.ranges import check_numbers
 
 
 def make_optimizer(objective: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
@@ -15,6 +18,11 @@ def make_optimizer(objective: nn.Module, config: TrainConfig) -> torch.optim.Opt
 
     Raises ValueError for "muon" if the model has no blocks with matrices.
     Source: Loshchilov and Hutter 2019 (AdamW); the betas are those of Vaswani et al. 2017, section 5.3.
+
+    >>> from torch import nn
+    >>> optimizer = make_optimizer(nn.Linear(4, 2), TrainConfig(steps=10, weight_decay=0.1))
+    >>> [group["weight_decay"] for group in optimizer.param_groups]  # of the matrix, of the bias
+    [0.1, 0.0]
     """
     trained = [p for p in objective.parameters() if p.requires_grad]
     hidden = hidden_matrices(objective) if config.optimizer == "muon" else set()
@@ -48,19 +56,36 @@ class CombinedOptimizer(torch.optim.Optimizer):
         self.optimizers = optimizers
         super().__init__([group for optimizer in optimizers for group in optimizer.param_groups], {})
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "optimizers": self.optimizers}
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Used at the start only: later it would be unknown which of the optimizers gets the group."""
+        if len(self.param_groups) == sum(len(optimizer.param_groups) for optimizer in self.optimizers):
+            raise ValueError("a CombinedOptimizer takes no new group: add it to one of its optimizers first")
+        super().add_param_group(param_group)
+
     def step(self, closure: Any = None) -> Any:
+        loss = called(closure)
         groups = iter(self.param_groups)
         for optimizer in self.optimizers:  # each with its part of the groups, and the common state
             optimizer.param_groups = [next(groups) for _ in optimizer.param_groups]
             optimizer.state = self.state
             optimizer.step()
+        return loss
+
+
+def called(closure: Callable[[], Any] | None) -> Any:
+    """What a closure returns that computes the loss and its gradients; None without one."""
+    with torch.enable_grad():
+        return None if closure is None else closure()
 
 
 class WeightEMA:
     """Weight averaging (EMA): the plain mean of the weights at first, then their exponential moving average.
 
     decay: of the moving average, which covers about the last 1 / (1 - decay) steps; 0 means no averaging, and
-    no copy of the weights.
+    no copy of the weights. The means are in fp32 or better, even of weights in half precision.
     Unlike `torch.optim.swa_utils.AveragedModel` it copies the weights alone, not the module, and counts the
     steps in Python, not in a tensor that would have to be read from the device in every step.
     As there, buffers stay the model's own: BatchNorm's running statistics are those of the latest weights.
@@ -68,21 +93,41 @@ class WeightEMA:
     decay 0.99) lost less than 1 point of accuracy at the end of a cosine schedule, but 2 to 13 points before,
     compared with statistics measured again, as `torch.optim.swa_utils.update_bn` does.
     Source: Polyak and Juditsky 1992; Izmailov et al. 2018.
+
+    >>> from torch import nn
+    >>> model = nn.Linear(1, 1, bias=False)
+    >>> average = WeightEMA(model, decay=0.9)
+    >>> for step, value in enumerate([1.0, 3.0], start=1):
+    ...     _ = nn.init.constant_(model.weight, value)
+    ...     average.update(step)
+    >>> average.means[model.weight]
+    tensor([[2.]])
     """
 
     def __init__(self, model: nn.Module, decay: float):
         self.decay = decay
-        self.means = {weight: weight.detach().clone() for weight in model.parameters()} if decay else {}
+        check_numbers(self, "[0, 1)", "decay")
+        self.means = {weight: full(weight.detach()).clone() for weight in model.parameters()} if decay else {}
+        self.aside: dict[Tensor, Tensor] = {}  # the model's own weights, while it has their average
 
     def update(self, step: int) -> None:
         """Add the weights after step 1, 2, …"""
-        for weight, mean in self.means.items():
-            mean.lerp_(weight.detach(), max(1 / step, 1 - self.decay))
+        if self.means:  # one operation for all, not one for each weight
+            weights = [full(weight.detach()) for weight in self.means]
+            torch._foreach_lerp_(list(self.means.values()), weights, max(1 / step, 1 - self.decay))
 
     def exchange(self) -> None:
         """Swap the model's weights and their average."""
         for weight, mean in self.means.items():
-            mean.data, weight.data = weight.data, mean.data
+            if weight in self.aside:
+                weight.data = self.aside.pop(weight)
+            else:
+                self.aside[weight], weight.data = weight.data, mean.to(weight.dtype)
+
+
+def full(tensor: Tensor) -> Tensor:
+    """The tensor in fp32, or in its own type if that is more precise."""
+    return tensor.to(torch.promote_types(tensor.dtype, torch.float32))
 
 
 class Muon(torch.optim.Optimizer):
@@ -92,14 +137,29 @@ class Muon(torch.optim.Optimizer):
     for a GPT of the default size, torch's takes 1.30 times as long, and the whole training step 1.05 times;
     for that of chapter 7, 1.09 and 1.17 times (one thread of a busy machine with 2 CPU cores, torch 2.13).
     lr: steps are scaled to the size of AdamW's, so both share one learning rate.
+    Raises ValueError for a weight that is no matrix, and for settings outside their range.
     Source: Jordan et al. 2024; Liu et al. 2025, section 2.2 (the scale).
+
+    >>> from torch import nn
+    >>> weight = nn.Parameter(torch.zeros(2, 2))
+    >>> weight.grad = torch.tensor([[8.0, 0.0], [0.0, 1.0]])
+    >>> Muon([weight], lr=0.1).step()
+    >>> (weight[0, 0] / weight[1, 1]).item() < 2  # SGD would go 8 times as far in the first direction
+    True
     """
 
     def __init__(self, weights: ParamsT, lr: float, weight_decay: float = 0.1, momentum: float = 0.95):
-        super().__init__(weights, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum})
+        settings = {"lr": lr, "weight_decay": weight_decay, "momentum": momentum}
+        check_numbers(SimpleNamespace(**settings), "[0, inf)", "lr", "weight_decay")
+        check_numbers(SimpleNamespace(**settings), "[0, 1)", "momentum")
+        super().__init__(weights, settings)
+        for weight in (weight for group in self.param_groups for weight in group["params"]):
+            if weight.ndim != 2:
+                raise ValueError(f"Muon is for matrices, and a weight has the shape {tuple(weight.shape)}")
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
+        loss = called(closure)
         for group in self.param_groups:
             moved = [weight for weight in group["params"] if weight.grad is not None]
             for shape in {weight.shape for weight in moved}:
@@ -108,6 +168,7 @@ class Muon(torch.optim.Optimizer):
                 rate, size = group["lr"], 0.2 * max(shape) ** 0.5  # the size of AdamW's steps
                 for weight, step in zip(weights, orthogonal(directions), strict=True):
                     weight.mul_(1 - rate * group["weight_decay"]).add_(step.to(weight), alpha=-rate * size)
+        return loss
 
     def direction(self, weight: nn.Parameter, gradient: Tensor, momentum: float) -> Tensor:
         """The gradient with Nesterov momentum."""
@@ -123,7 +184,9 @@ def orthogonal(matrices: Float[Tensor, "number rows columns"]) -> Float[Tensor, 
     Source: Jordan et al. 2024, who chose the coefficients to raise small singular values fast.
     """
     wide = matrices.shape[-2] <= matrices.shape[-1]
-    x = (matrices if wide else matrices.mT).bfloat16()  # precise enough
+    x = matrices if wide else matrices.mT
+    if x.device.type != "cuda" or torch.cuda.is_bf16_supported(including_emulation=False):
+        x = x.bfloat16()  # precise enough; older GPUs would emulate it, slower than fp32
     x = x / x.norm(dim=(-2, -1), keepdim=True).clamp(min=1e-7)
     for _ in range(5):
         gram = x @ x.mT

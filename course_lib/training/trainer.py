@@ -1,9 +1,9 @@
 """The training loop for all models of the course, with resuming from checkpoints."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from dataclasses import asdict, dataclass, field, fields
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,13 @@ from torch.types import Device
 from course_lib.datasets.batching import Batches
 from course_lib.training.checkpoints import Checkpoints
 from course_lib.training.config import TrainConfig, learning_rate
-from course_lib.training.diagnostics import Diverged, blown_up, collapsed, not_finite
+from course_lib.training.diagnostics import Diverged, Pace, blown_up, collapsed, not_finite
 from course_lib.training.evaluation import evaluating
-from course_lib.training.memory import keep_freed_memory
-from course_lib.training.model_files import fitting
+from course_lib.training.model_files import check_weights, fitting
 from course_lib.training.optim import WeightEMA, make_optimizer
-from course_lib.training.precision import autocast, precision_of_training, with_cpu_bf16_attention
+from course_lib.training.precision import autocast, choose_precision
 from course_lib.training.run_record import check_same, settings_of
+from course_lib.utils.device import busy_note
 from course_lib.utils.files import check_writable
 from course_lib.utils.progress_bar import ProgressBar
 from course_lib.utils.random_states import gather_random_states, scatter_random_states
@@ -63,6 +63,7 @@ def train(
 ) -> History:
     """Train `objective.model`; `objective` turns a batch into the sum of its losses and their number.
 
+    Parameters of the objective itself are trained, too. A batch without a target has the loss 0.
     batches: a `DataLoader` of the course, such as `TranslationBatches`; the run begins with its first epoch.
     folder: for checkpoints. A run that finds its own checkpoint there resumes from it, to identical losses.
     keep: how many checkpoints stay in the folder, the newest ones.
@@ -72,27 +73,41 @@ def train(
     the log warns.
     With `config.average`, the model is evaluated with the average of its weights, and keeps it at the end.
     Under `accelerate launch`, each process computes a part of every batch.
+    The progress bar says if other processes keep the cores busy, or the run loses half of its pace.
     Raises Diverged if the loss blows up, or a loss or gradient is not finite; OtherRun if the folder has
-    checkpoints of a run with other settings; OSError if it has no room for checkpoints.
+    checkpoints of a run with other settings; OSError if it has no room for checkpoints; ValueError for a
+    setting outside its range, for batches of which there are none, and for what a checkpoint could not hold.
+
+    >>> from course_lib.models import GPT, GPTConfig
+    >>> from course_lib.tasks import LanguageModelLoss, TextBatches
+    >>> model = GPT(GPTConfig(vocab=10, d_model=16, layers=1))
+    >>> batches = TextBatches([5, 6, 7, 8, 9] * 20, tokens=8, batch=4)
+    >>> config = TrainConfig(steps=20, lr=0.01, warmup=5)
+    >>> history = train(LanguageModelLoss(model), batches, config, device="cpu", progress=False)
+    >>> history.losses[-1] < history.losses[0]
+    True
     """
     run = Trainer(objective, batches, config, device)
     checkpoints = Checkpoints(folder, keep) if folder else None
     if checkpoints:
         # the weights, two moments of each, their average; the newest is written before the oldest is deleted
-        size = (4 if config.average else 3) * sum(p.nbytes for p in run.model.parameters())
+        size = (4 if config.average else 3) * sum(p.nbytes for p in objective.parameters())
         most = min(keep, 2) + 1 if config.checkpoint_every else 1  # at once, if not more
         check_writable(checkpoints.folder, size * (most - len(checkpoints.steps())))
+        checkpoints.check(run.model, run.state_dict())  # now, not after the last step
         checkpoints.load_newest(run.model, run.load_state_dict)
     hide, steps = not (progress and run.accelerator.is_main_process), run.history.steps
     if run.step and not hide:
         print(f"resumed at step {run.step} of {steps or 'an unknown number'}", flush=True)
+    busy = "" if hide else busy_note()
     with ProgressBar(run.remaining(), "training", steps, initial=run.step, disable=hide, unit="step") as bar:
         for batch in bar:
             run.training_step(batch)
             if run.due(FLUSH_EVERY, config.evaluate_every, config.checkpoint_every):
                 run.flush()
                 bar.total = run.history.steps
-                bar.set_postfix(loss=f"{run.history.losses[-1]:.3f}", refresh=False)
+                notes = (f"loss={run.history.losses[-1]:.3f}", run.pace.note or busy)
+                bar.set_postfix_str(", ".join(filter(None, notes)), refresh=False)
                 if unigram and (seen := collapsed(run.history.losses[config.warmup + 100 :], unigram)):
                     _log.warning("%s, at step %s: try a lower lr or a longer warm-up", seen, run.step)
                     unigram = None  # one warning is enough
@@ -113,33 +128,25 @@ class Trainer:
     def __init__(self, objective: nn.Module, batches: Batches, config: TrainConfig, device: Device):
         self.accelerator = Accelerator(device_placement=False)
         self.device = torch.device(device or self.accelerator.device)
+        if not len(batches):
+            raise ValueError("batches has none: training would never end; are the examples too few for one?")
         self.config, self.batches, self.model = config, batches, objective.get_submodule("model")
+        self.plain = objective  # not wrapped, unlike `self.objective`
         self.settings = settings_of(objective, config)
         self.step, self.clock, self.history = 0, time.perf_counter(), History(steps=config.steps)
+        self.pace = Pace()
         self.pending: list[Tensor] = []  # loss, count and gradient norm of each step
         batches.batch_sampler.load_state_dict({"epoch": 0, "position": 0})
-        if self.device.type == "cpu":
-            keep_freed_memory()  # for the whole process
         # each process needs its own dropout masks; the first one uses the seed itself
         torch.manual_seed(config.seed + 1_000_003 * self.accelerator.process_index)
         objective.to(self.device).train()
+        objective.zero_grad()  # of what was computed before
         self.optimizer = make_optimizer(objective, config)
         self.average = WeightEMA(self.model, config.average)
-        with_cpu_bf16_attention(self.model)  # it leaves other formats and devices alone
-        self.plain, prepared = objective, self.accelerator.prepare(objective)
+        self.precision = choose_precision(config.precision, self.device)
+        self.scaler = loss_scaling(self.device, self.precision)
+        prepared = self.accelerator.prepare(objective)
         self.objective = torch.compile(prepared, dynamic=True) if config.compile else prepared
-
-    @cached_property
-    def precision(self) -> str:
-        """The format of matrix products, chosen when it is first needed; the same for all processes."""
-        chosen = precision_of_training(self.config.precision, self.plain, self.batches, self.device)
-        self.clock = time.perf_counter()  # choosing is no training time
-        return broadcast_object_list([chosen])[0]
-
-    @cached_property
-    def scaler(self) -> torch.amp.GradScaler:
-        """Loss scaling, in fp16."""
-        return torch.amp.GradScaler(self.device.type, enabled=self.precision == "fp16")
 
     def remaining(self) -> Iterator[tuple[Tensor, ...]]:
         """The remaining batches. The clock begins again at the first one after a flush."""
@@ -154,27 +161,40 @@ class Trainer:
         return self.step == self.history.steps or any(n > 0 and self.step % n == 0 for n in every)
 
     def training_step(self, batch: tuple[Tensor, ...]) -> None:
-        """One optimizer step on a batch, of which each process takes some rows."""
-        process, processes = self.accelerator.process_index, self.accelerator.num_processes
-        mine = (rows[process % len(rows) :: processes] for rows in batch)
-        with autocast(self.device, self.precision):
-            loss, count = self.objective(*(rows.to(self.device, non_blocking=True) for rows in mine))
-        if process >= len(batch[0]):  # no row was left for it: the one that it computed does not count
-            loss, count = 0 * loss, 0 * count
-        total, count = self.accelerator.reduce((loss.detach(), count), "sum")
-        # the mean over the tokens of all processes; `processes`, because their gradients are averaged
-        self.scaler.scale(loss * (processes / count)).backward()
+        """One optimizer step on a batch: the mean over its tokens, in all its parts and all processes."""
+        total = count = torch.zeros((), dtype=torch.long, device=self.device)
+        for part in range(self.config.accumulate):
+            loss, number = self.loss_of(batch, part)
+            whole, number = self.accelerator.reduce((loss.detach(), number), "sum")
+            before, count, total = count, count + number, total + whole
+            tokens = count + (count == 0)  # of 0 tokens, loss and gradient are 0
+            for weight in self.plain.parameters() if part else ():
+                if weight.grad is not None:  # the mean over the parts before becomes one over this one, too
+                    weight.grad.mul_(before / tokens)
+            # times the number of processes, because their gradients are averaged
+            self.scaler.scale(loss * (self.accelerator.num_processes / tokens)).backward()
         self.scaler.unscale_(self.optimizer)
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        norm = nn.utils.clip_grad_norm_(self.plain.parameters(), self.config.clip or math.inf)
         d_model = getattr(getattr(self.model, "config", None), "d_model", 512)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.step, self.history.steps, self.config, d_model)
         self.scaler.step(self.optimizer)
         self.scaler.update()
         self.optimizer.zero_grad()
-        self.pending.append(torch.stack([total / count, count, norm]))
+        self.pending.append(torch.stack([total / tokens, count, norm]))
         self.step += 1
         self.average.update(self.step)
+
+    def loss_of(self, batch: tuple[Tensor, ...], part: int) -> tuple[Tensor, Tensor]:
+        """The sum of the losses of this process's rows of a part of a batch, and their number."""
+        parts = self.accelerator.num_processes * self.config.accumulate
+        mine = part * self.accelerator.num_processes + self.accelerator.process_index
+        rows = (all_rows[mine % len(all_rows) :: parts] for all_rows in batch)
+        with autocast(self.device, self.precision):
+            loss, count = self.objective(*(some.to(self.device, non_blocking=True) for some in rows))
+        if mine >= len(batch[0]):  # no row was left for it: the one that it computed does not count
+            loss, count = 0 * loss, 0 * count
+        return loss, count
 
     def flush(self) -> None:
         """Move the pending losses into the history, and judge them; convert minutes to a number of steps.
@@ -185,7 +205,9 @@ class Trainer:
         self.pending = []
         self.history.losses += losses
         self.history.tokens += int(sum(counts))
-        self.history.seconds += time.perf_counter() - self.clock
+        seconds = time.perf_counter() - self.clock
+        self.history.seconds += seconds
+        self.pace.add(sum(counts), seconds)
         if self.config.minutes and self.step >= FLUSH_EVERY:
             # again and again: first-time shapes and a busy machine slow down only some steps
             steps = max(self.step, round(self.step * 60 * self.config.minutes / self.history.seconds))
@@ -207,7 +229,8 @@ class Trainer:
             "precision": self.precision,
             "history": asdict(self.history),
             "batches": self.batches.batch_sampler.state_dict(),
-            "moments": [self.optimizer.state.get(weight, {}) for weight in self.model.parameters()],
+            "objective": self.own_state(),
+            "moments": [self.optimizer.state.get(weight, {}) for weight in self.plain.parameters()],
             "average": list(self.average.means.values()),
             "scaler": self.scaler.state_dict(),
             "random": gather_random_states(self.device),
@@ -218,14 +241,29 @@ class Trainer:
 
         Raises OtherRun if it is of a run with other settings, and other errors if it is invalid.
         """
-        check_same("the checkpoint", state["settings"], self.settings)
+        defaults = {field.name: field.default for field in fields(TrainConfig)}  # of later settings
+        check_same("the checkpoint", defaults | state["settings"], self.settings)
+        own = state.get("objective", {})  # absent in earlier versions
+        check_weights("the checkpoint", own, self.own_state())
+        self.plain.load_state_dict(own, strict=False)  # the model is loaded already
         self.precision = state["precision"]
+        self.scaler = loss_scaling(self.device, self.precision)
         self.history = History(**state["history"])
         self.step = len(self.history.losses)
         self.batches.batch_sampler.load_state_dict(state["batches"])
-        for weight, moments in zip(self.model.parameters(), state["moments"], strict=True):
+        for weight, moments in zip(self.plain.parameters(), state["moments"], strict=True):
             self.optimizer.state[weight] = {k: fitting(t, weight, k == "step") for k, t in moments.items()}
-        for weight, mean in zip(self.average.means, state["average"], strict=True):
-            self.average.means[weight] = fitting(mean, weight)
+        for (weight, like), mean in zip(self.average.means.items(), state["average"], strict=True):
+            self.average.means[weight] = fitting(mean, like)
         self.scaler.load_state_dict(state["scaler"])
         scatter_random_states(state["random"], self.device)
+
+    def own_state(self) -> dict[str, Tensor]:
+        """Parameters and buffers of the objective outside the model."""
+        found = self.plain.state_dict()
+        return {name: tensor for name, tensor in found.items() if not name.startswith("model.")}
+
+
+def loss_scaling(device: torch.device, precision: str) -> torch.amp.GradScaler:
+    """Loss scaling: large losses, so that small gradients do not vanish in fp16. Other formats need none."""
+    return torch.amp.GradScaler(device.type, enabled=precision == "fp16")

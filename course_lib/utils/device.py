@@ -1,6 +1,7 @@
 """Devices: what PyTorch computes on."""
 
 import os
+from functools import cache
 
 
 def on_colab() -> bool:
@@ -16,3 +17,16 @@ def device_summary() -> str:
         return f"≈ device: {torch.cuda.get_device_name()} (GPU)"
     hint = "; for a GPU: Runtime → Change runtime type" if on_colab() else ""
     return f"≈ device: CPU, {os.cpu_count()} cores{hint}"
+
+
+@cache
+def busy_note() -> str:
+    """What to say where other processes keep more than half of the cores busy; "" otherwise.
+
+    It is measured once, for half a second in which this process does nothing.
+    """
+    import psutil
+
+    cores = os.cpu_count() or 1
+    busy = cores * psutil.cpu_percent(0.5) / 100
+    return f"other processes keep {busy:.1f} of {cores} cores busy" if busy > cores / 2 else ""

@@ -8,14 +8,21 @@ from torch import Tensor
 
 def random_states(device: torch.device) -> list[Tensor]:
     """States of the random generators: of the CPU, and of `device` if it is a GPU."""
-    return [torch.get_rng_state(), *([torch.cuda.get_rng_state(device)] if device.type == "cuda" else [])]
+    if device.type == "cpu":
+        return [torch.get_rng_state()]
+    return [torch.get_rng_state(), torch.get_device_module(device).get_rng_state(*number(device))]
 
 
 def set_random_states(states: list[Tensor], device: torch.device) -> None:
     """Restore `random_states`; the state of a GPU is ignored on a CPU."""
     torch.set_rng_state(states[0])
-    if device.type == "cuda" and len(states) > 1:
-        torch.cuda.set_rng_state(states[1], device)
+    if device.type != "cpu" and len(states) > 1:
+        torch.get_device_module(device).set_rng_state(states[1], *number(device))
+
+
+def number(device: torch.device) -> list[torch.device]:
+    """The device as an argument, unless there is only one of its kind: Apple's."""
+    return [] if device.type == "mps" else [device]
 
 
 def gather_random_states(device: torch.device) -> list[list[Tensor]]:

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 
 from course_lib.viz.figures import show
 from course_lib.viz.style import PALETTE, style_context
+from course_lib.viz.trends import courses
 
 Number = float | int
 Point = tuple[Number, Number]
@@ -87,10 +88,13 @@ def plot_validation(curves: Mapping[str, Sequence[float]], every: int, levels: M
         axes.text(last, level + 0.01, name, ha="right", va="bottom")
     axes.set(xlabel="step", ylabel="validation accuracy", ylim=(0.45, 1.03))
     axes.legend(loc="center right")
+    above = all(curve[-1] > max(curve[0], *levels.values()) for curve in curves.values())
+    lines = {name: [level] for name, level in levels.items()}
+    said = "The curves rise above the line." if above else courses({**curves, **lines}, 2)
     show(
         figure,
         alt=f"Validation accuracy over the steps for {' and '.join(curves)}, with a line for "
-        f"{' and '.join(levels)}. The curves rise above the line.",
+        f"{' and '.join(levels)}. {said}",
     )
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from course_lib.viz.figures import show
 from course_lib.viz.style import PALETTE, style_context
+from course_lib.viz.trends import courses
 
 Text: TypeAlias = tuple[str, ...]
 COMPUTED, KEPT = PALETTE[1], "0.85"
@@ -92,9 +93,30 @@ def plot_decoding_cost(
     panels[0].legend(loc="upper left")
     show(
         figure,
-        alt="Cost over the number of tokens generated, counted and measured. With the cache it rises nearly "
-        "straight; without, it bends upward and ends several times as high.",
+        alt="Cost over the number of tokens generated, counted and measured. "
+        + _cost_in_words(lengths, multiplications, ms),
     )
+
+
+def _cost_in_words(
+    lengths: Sequence[int], multiplications: Mapping[str, Sequence[float]], ms: Mapping[str, Sequence[float]]
+) -> str:
+    """The shapes of the curves. Those of the times are too noisy to judge more than their ends."""
+    (cached, uncached), (fast, slow) = multiplications.values(), ms.values()
+    (first, last), (start, end) = _end_slopes(lengths, cached), _end_slopes(lengths, uncached)
+    bent = abs(last - first) < 0.1 * first and 0 < 1.5 * start < end
+    ends = 2 * cached[-1] < uncached[-1] and fast[0] < fast[-1] < slow[-1] / 2
+    if bent and ends:
+        shapes = "With the cache it rises nearly straight; without, it bends upward"
+        return f"{shapes} and ends several times as high."
+    units = {"Million multiplications": multiplications, "milliseconds": ms}
+    return courses({f"{unit}, {name}": y for unit, curves in units.items() for name, y in curves.items()}, 0)
+
+
+def _end_slopes(x: Sequence[int], y: Sequence[float]) -> tuple[float, float]:
+    """The slopes of the first and of the last piece of a curve."""
+    slopes = [(y[i + 1] - y[i]) / (x[i + 1] - x[i]) for i in range(len(x) - 1)]
+    return (slopes[0], slopes[-1]) if slopes else (0.0, 0.0)
 
 
 @style_context()

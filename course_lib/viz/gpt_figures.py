@@ -3,10 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
-from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from torch import Tensor
 
 from course_lib.viz.attention_diagrams import LINE, arrow, box, canvas
 from course_lib.viz.figures import show
@@ -72,7 +70,7 @@ def gpt_figure() -> Figure:
 
 @style_context()
 def plot_against_baseline(
-    steps: Sequence[int], losses: Sequence[float], baselines: Mapping[str, float], *, alt: str
+    steps: Sequence[int], losses: Sequence[float], baselines: Mapping[str, float]
 ) -> None:
     """Show the held-out loss over the training steps, with a horizontal line for each baseline."""
     figure, axes = plt.subplots(figsize=(5.6, 3))
@@ -80,18 +78,33 @@ def plot_against_baseline(
     axes.set(xlabel="step", ylabel="loss (nats per token)", xlim=(0, 1.3 * max(steps)))
     _lines(axes, baselines, 1.29 * max(steps))
     axes.legend(loc="upper right")
-    show(figure, alt=alt)
+    ends = f"starts {_beside(losses[0], baselines)}, and ends {_beside(losses[-1], baselines)}"
+    show(figure, alt=f"Validation loss over {max(steps):,} steps, with horizontal lines. It {ends}.")
 
 
 @style_context()
-def plot_by_context(losses: Float[Tensor, " tokens"], baselines: Mapping[str, float], *, alt: str) -> None:
-    """Show the loss over the number of tokens that the model has read, with a line for each baseline."""
+def plot_by_context(curves: Mapping[str, Sequence[float]], baselines: Mapping[str, float]) -> None:
+    """Show the loss over the number of tokens that a model has read, with a line for each baseline."""
     figure, axes = plt.subplots(figsize=(5.6, 3))
-    axes.plot(range(1, len(losses) + 1), losses.tolist(), "o-", markersize=3.5, label="GPT")
-    axes.set(xlabel="tokens of context", ylabel="loss (nats per token)", xlim=(0, len(losses) + 1))
-    _lines(axes, baselines, len(losses))
+    for (name, losses), style in zip(curves.items(), ("o-", "s--", "^:"), strict=False):
+        axes.plot(range(1, len(losses) + 1), losses, style, markersize=3.5, label=name)
+    longest, (low, high) = max(map(len, curves.values())), axes.get_ylim()
+    axes.set_ylim(low, high + 0.3 * (high - low))  # space for the legend
+    axes.set(xlabel="tokens of context", ylabel="loss (nats per token)", xlim=(0, longest + 1))
+    _lines(axes, baselines, longest)
     axes.legend(loc="upper right")
-    show(figure, alt=alt)
+    said = "; ".join(
+        f"{name} peaks {_beside(max(each), baselines)} and ends {_beside(each[-1], baselines)}"
+        for name, each in curves.items()
+    )
+    show(figure, alt=f"Test loss over the number of tokens of context, with horizontal lines. {said}.")
+
+
+def _beside(loss: float, baselines: Mapping[str, float]) -> str:
+    """Which baselines a loss lies above, and which below, in words."""
+    above = " and ".join(f"“{name}”" for name, level in baselines.items() if loss >= level)
+    below = " and ".join(f"“{name}”" for name, level in baselines.items() if loss < level)
+    return " and ".join(f"{word} {names}" for word, names in (("above", above), ("below", below)) if names)
 
 
 def _lines(axes: Axes, levels: Mapping[str, float], right: float | int) -> None:

@@ -105,7 +105,7 @@ def plot_repeats(curves: Mapping[str, Sequence[float]], levels: Mapping[str, flo
 @style_context()
 def plot_head_maps(maps: Mapping[str, Float[Tensor, "queries keys"]]) -> None:
     """Show the attention patterns of single heads side by side. maps: by title."""
-    figure, panels = plt.subplots(1, len(maps), figsize=(6.4, 3.4), squeeze=False)
+    figure, panels = plt.subplots(1, len(maps), figsize=(6.4, 6.4 / len(maps) + 0.4), squeeze=False)
     for axes, (title, weights) in zip(panels[0], maps.items(), strict=True):
         axes.imshow(weights, cmap="Blues", vmin=0, vmax=1)
         axes.set(title=title, xlabel="keys", ylabel="queries")
@@ -117,8 +117,12 @@ def plot_head_maps(maps: Mapping[str, Float[Tensor, "queries keys"]]) -> None:
 def _diagonal(weights: Float[Tensor, "queries keys"]) -> str:
     """Where most of the weight lies, in words; of the queries in the second half."""
     n = len(weights)
-    back = max(range(n // 2), key=lambda by: float(weights.diagonal(-by)[n // 2 - by :].mean()))
-    return f"mostly {back} position{'s' * (back != 1)} back"
+    by_distance = [float(weights.diagonal(-by)[n // 2 - by :].mean()) for by in range(n // 2)]
+    most = max(by_distance)
+    back = by_distance.index(most)
+    if most > 0.25:
+        return f"mostly {back} position{'s' * (back != 1)} back"
+    return f"at most {most:.2f} of the weight at one distance"
 
 
 @style_context()

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
+import torch
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from torch import Tensor
@@ -11,8 +12,10 @@ from torch import Tensor
 from course_lib.viz.attention_diagrams import KEY, LINE, QUERY, VALUE, arrow, box, canvas, rounded
 from course_lib.viz.figures import show
 from course_lib.viz.style import PALETTE, style_context
+from course_lib.viz.trends import courses, span
 
 STYLES = (("s-", PALETTE[0]), ("o--", PALETTE[1]), ("^:", PALETTE[2]))
+CLOSE = 1.2  # losses whose ratio is less end "close together"
 
 
 @style_context()
@@ -148,9 +151,23 @@ def plot_pixel_cost(cost: Mapping[str, Mapping[int, tuple[float, float]]]) -> No
     show(
         figure,
         alt=f"Memory and time of pixel attention over the side of the image, {min(sides)} to {max(sides)}, "
-        f"on logarithmic axes, for {' and '.join(cost)}. Memory: the explicit formula is the steeper line. "
-        "Time: both lines are steep.",
+        f"on logarithmic axes, for {' and '.join(cost)}. {_cost_in_words(cost)}",
     )
+
+
+def _cost_in_words(cost: Mapping[str, Mapping[int, tuple[float, float]]]) -> str:
+    """How much the cost grows. Of the times, which differ from machine to machine, only whether they do."""
+    ends = {name: [found[side] for side in (min(found), max(found))] for name, found in cost.items()}
+    memory, time = ({name: large[i] / small[i] for name, (small, large) in ends.items()} for i in (0, 1))
+    sides = next(iter(cost.values()))
+    steep = min(time.values()) > max(sides) / min(sides)  # faster than the side of the image
+    if steep and memory.keys() == {"explicit", "SDPA"} and memory["explicit"] > memory["SDPA"]:
+        return "Memory: the explicit formula is the steeper line. Time: both lines are steep."
+    said = (
+        f"{what}: {', '.join(f'{name} grows {times:.0f}-fold' for name, times in grown.items())}"
+        for what, grown in (("Memory", memory), ("Time", time))
+    )
+    return ". ".join(said) + "."
 
 
 @style_context()
@@ -163,11 +180,14 @@ def plot_digit_runs(curves: Mapping[str, Sequence[tuple[Sequence[int], Sequence[
             axes.plot(steps, losses, look, color=color, label=label, linewidth=1.2, markersize=4)
     axes.set(xlabel="step", ylabel="loss on validation images", ylim=(0, None))
     axes.legend()
-    seeds = len(next(iter(curves.values())))
+    seeds = span([len(several) for several in curves.values()])
+    runs = {f"{name}, seed {i}": one[1] for name, several in curves.items() for i, one in enumerate(several)}
+    ends = [losses[-1] for losses in runs.values()]
+    fall = all(losses[-1] < losses[0] for losses in runs.values()) and max(ends) < CLOSE * min(ends)
+    said = "all curves fall together and end close together." if fall else courses(runs, 2)
     show(
         figure,
-        alt=f"Validation loss over the training steps, {seeds} seeds each {' and '.join(curves)}: all curves "
-        "fall together and end close together.",
+        alt=f"Validation loss over the training steps, {seeds} seeds each {' and '.join(curves)}: {said}",
     )
 
 
@@ -189,9 +209,29 @@ def plot_column_errors(errors: Mapping[str, Sequence[Float[Tensor, " width"]]]) 
     show(
         figure,
         alt=f"Mean squared error by column for {' and '.join(errors)}, one line per seed, with lines at 1/2 "
-        "and 1/3. With all pixels the error is near 1/3 in every column. The other lines are near 1/2 in the "
-        "outer columns and near 1/3 only toward the middle.",
+        f"and 1/3. {_errors_in_words(errors)}",
     )
+
+
+def _errors_in_words(errors: Mapping[str, Sequence[Float[Tensor, " width"]]]) -> str:
+    """Where the errors are near 1/3 and near 1/2, if that is as expected; otherwise their ranges."""
+    runs = {name: torch.stack(list(seeds)) for name, seeds in errors.items()}
+    full = runs.get("attention to all pixels")
+    edges_and_middle = [
+        _near(error[:, [0, -1]], 1 / 2) and _near(error[:, error.shape[1] // 2 - 1 :][:, :2], 1 / 3)
+        for error in runs.values()
+        if error is not full
+    ]
+    if full is not None and _near(full, 1 / 3) and all(edges_and_middle):
+        return (
+            "With all pixels the error is near 1/3 in every column. The other lines are near 1/2 in the "
+            "outer columns and near 1/3 only toward the middle."
+        )
+    return "; ".join(f"{name} from {e.min():.2f} to {e.max():.2f}" for name, e in runs.items()) + "."
+
+
+def _near(errors: Float[Tensor, "seeds columns"], level: float) -> bool:
+    return bool(((errors - level).abs() < 1 / 12).all())  # half the way from 1/3 to 1/2
 
 
 @style_context()

@@ -33,11 +33,14 @@ def plot_ranks(counts: Mapping[int, int]) -> None:
     axes.set(xlabel="rank of the word", ylabel="occurrences", ylim=(0.5, 4 * counts[1]))
     axes.legend(loc="lower left")
     last = max(counts)
+    above = sum(count > other for count, other in zip(counts.values(), expected, strict=True))
+    stays = last > 1000 and all(counts[rank] * rank > counts[1] for rank in counts if 1 < rank <= 1000)
+    where = "stay above it for the first thousands of ranks" if stays else f"are above it at {above} ranks"
     show(
         figure,
         alt=f"Occurrences over the rank of a word, both axes logarithmic. A dashed straight line falls like "
-        f"1/rank from {counts[1]:,}. The counts start on it, stay above it for the first thousands of ranks, "
-        f"and fall to {counts[last]:,} at rank {last:,}.",
+        f"1/rank from {counts[1]:,}. The counts start on it, {where}, and fall to {counts[last]:,} at rank "
+        f"{last:,}.",
     )
 
 
@@ -98,11 +101,12 @@ def plot_lengths(lengths: Mapping[int, float], words: float | int, characters: f
     axes.set_xticks(range(len(lengths)), [f"{merges:,}" for merges in lengths])
     axes.set(xlabel="merges", ylabel="tokens in a sentence", ylim=(0, 33))
     axes.legend(loc="upper right", bbox_to_anchor=(1, 0.85))
-    first, *_, last = lengths.values()
+    first, last = min(lengths), max(lengths)
     show(
         figure,
-        alt=f"Mean tokens of a held-out sentence over the number of merges: {first:.0f} without any, "
-        f"{last:.0f} after {max(lengths):,}. Lines for characters, {characters:.0f}, and words, {words:.0f}.",
+        alt=f"Mean tokens of a held-out sentence over the number of merges: {lengths[first]:.0f} "
+        f"{f'after {first:,}' if first else 'without any'}, {lengths[last]:.0f} after {last:,}. "
+        f"Lines for characters, {characters:.0f}, and words, {words:.0f}.",
     )
 
 

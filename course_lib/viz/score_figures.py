@@ -1,6 +1,7 @@
 """Figures of chapter 6c: matching n-grams, the brevity penalty, scores at checkpoints, errors, bootstrap."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 from jaxtyping import Float
@@ -12,7 +13,9 @@ from course_lib.text.bleu import brevity_penalty, ngrams
 from course_lib.text.significance import interval
 from course_lib.viz.figures import show
 from course_lib.viz.style import PALETTE, style_context
+from course_lib.viz.trends import courses, trend
 
+NEAR_0 = 15  # of scores up to 100
 TOP, BOTTOM = 1.0, 0.0  # height of the reference's n-grams and of the candidate's
 LOOKS = {  # border of an n-gram: matched, in the reference but too often, not in the reference
     "counted": {"edgecolor": PALETTE[0], "linewidth": 2.0, "facecolor": "#e3eff8"},
@@ -103,10 +106,28 @@ def plot_checkpoints(
     """Show the validation loss, and scores from 0 to 100, at the saved checkpoints of one run."""
     show(
         checkpoints_figure(steps, loss, scores),
-        alt=f"Above, the validation loss at the checkpoints from step {steps[0]} to {steps[-1]}: it falls "
-        f"fast, then slowly. Below, {' and '.join(scores)} at the same checkpoints: they start near 0, and "
-        "rise most after the loss has made its steepest fall.",
+        alt=f"Above, the validation loss at the checkpoints from step {steps[0]} to {steps[-1]}: it "
+        f"{_loss_in_words(loss)}. Below, {' and '.join(scores)} at the same checkpoints: "
+        f"{_scores_in_words(loss, scores)}",
     )
+
+
+def _loss_in_words(loss: Sequence[float]) -> str:
+    falls = [before - after for before, after in pairwise(loss)]
+    slows = len(falls) > 1 and min(falls) > 0 and falls[0] > 2 * falls[-1]
+    return "falls fast, then slowly" if slows else trend(loss)
+
+
+def _scores_in_words(loss: Sequence[float], scores: Mapping[str, Sequence[float]]) -> str:
+    falls = [before - after for before, after in pairwise(loss)]
+    after = falls.index(max(falls)) + 1 if falls else 0
+    late = all(  # each starts near 0, and makes more than half of its rise later
+        values[0] < min(NEAR_0, values[-1]) and 2 * values[after] < values[0] + values[-1]
+        for values in scores.values()
+    )
+    if late and max(falls, default=0) > 0:
+        return "they start near 0, and rise most after the loss has made its steepest fall."
+    return courses(scores)
 
 
 @style_context()

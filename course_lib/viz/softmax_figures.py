@@ -64,11 +64,18 @@ def plot_temperature(
     below.text(temperatures[0], 0.9 * math.log(keys), f"log {keys}: all equal", va="top")
     below.set(xscale="log", xlabel="temperature T", ylabel="entropy")
     below.set(xticks=(0.1, 1, 10), xticklabels=("0.1", "1", "10"), ylim=(-0.05, 1.08 * math.log(keys)))
-    show(
-        figure,
-        alt=f"Weights and entropy over the temperature. At low T one key has the weight 1 and the entropy is "
-        f"0; at high T all {keys} weights approach 1/{keys} and the entropy approaches log {keys}.",
-    )
+    sharp, flat = weights[0].max() > 0.99, (weights[-1] - 1 / keys).abs().max() < 0.05
+    if sharp and flat and entropy[0] < 0.05 and entropy[-1] > 0.95 * math.log(keys):
+        said = (
+            f"At low T one key has the weight 1 and the entropy is 0; at high T all {keys} weights approach "
+            f"1/{keys} and the entropy approaches log {keys}."
+        )
+    else:
+        said = "; ".join(
+            f"T = {temperatures[i]:.2g}: largest weight {weights[i].max():.2f}, entropy {entropy[i]:.2f}"
+            for i in (0, -1)
+        )
+    show(figure, alt=f"Weights and entropy over the temperature. {said}")
 
 
 @style_context()
@@ -82,11 +89,16 @@ def plot_both_axes(
     labels = {"queries": tokens, "keys": tokens}
     heatmap(over_keys, title="over the keys: rows sum to 1", ax=left, **labels)
     heatmap(over_queries, title="over the queries: columns sum to 1", ax=right, **labels).set(ylabel="")
-    sums = ", ".join(f"{total:.1f}" for total in over_queries.sum(dim=-1).tolist())
+    totals, sums = (
+        ", ".join(f"{total:.1f}" for total in weights.sum(dim=-1).tolist())
+        for weights in (over_keys, over_queries)
+    )
+    every = bool((over_keys.sum(dim=-1) - 1).abs().max() < 1e-3)
     show(
         figure,
         alt="Two tables of weights, one row per query and one column per key. Left, softmax over the keys: "
-        f"every row sums to 1. Right, softmax over the queries: the rows sum to {sums}.",
+        f"{'every row sums to 1' if every else f'the rows sum to {totals}'}. Right, softmax over the "
+        f"queries: the rows sum to {sums}.",
     )
 
 
@@ -102,11 +114,13 @@ def plot_random_walks(walks: Float[Tensor, "walks steps"]) -> None:
         )
     axes.set(xlabel="number of terms d", ylabel="dot product")
     axes.legend(loc="upper left")
+    fan_out = bool(walks[:, -1].abs().mean() > 2 * walks[:, 0].abs().mean())
     within = (walks[:, -1].abs() <= len(steps) ** 0.5).float().mean().item()
     show(
         figure,
-        alt=f"{len(walks)} dot products as they grow term by term, up to {len(steps)} terms: random walks "
-        f"that fan out from 0. About {round(10 * within)} in 10 end between the curves ± √d.",
+        alt=f"{len(walks)} dot products as they grow term by term, up to {len(steps)} terms: random walks"
+        f"{' that fan out from 0' if fan_out else ''}. About {round(10 * within)} in 10 end between the "
+        "curves ± √d.",
     )
 
 

@@ -10,9 +10,11 @@ from torch import Tensor
 
 from course_lib.viz.figures import show
 from course_lib.viz.style import PALETTE, style_context
+from course_lib.viz.trends import courses
 
 MIDDLE = {"ha": "center", "va": "center"}
 STYLES = ("o-", "s--", "^:", "D-.")
+NEAR = 0.1  # relative difference up to which a mean distance is "near" that of even attention
 
 
 @style_context()
@@ -133,9 +135,26 @@ def plot_occlusion(runs: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], 
     show(
         figure,
         alt=f"Accuracy over the number of patches, for {' and '.join(runs)}, with one curve for each choice "
-        f"of patches: {names}. The curve of the most attended patches falls steeply, and that of the "
-        "least attended ones stays high.",
+        f"of patches: {names}. {_occlusion_in_words(runs, start)}",
     )
+
+
+def _occlusion_in_words(runs: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], start: float) -> str:
+    curves = {
+        f"{title}, {name}": [start, *np.mean(several, axis=0).tolist()]
+        for title, orders in runs.items()
+        for name, several in orders.items()
+    }
+    most, least = (
+        [curve[-1] for name, curve in curves.items() if name.endswith(f", {order} attended")]
+        for order in ("most", "least")
+    )
+    if most and least and max(most) < start - 0.3 and min(least) > start - 0.1:
+        return (
+            "The curve of the most attended patches falls steeply, and that of the least attended ones "
+            "stays high."
+        )
+    return courses(curves, 2)
 
 
 @style_context()
@@ -144,6 +163,7 @@ def plot_similarities(similar: Mapping[str, Float[Tensor, "rows columns rows col
     figure = plt.figure(figsize=(6.4, 3.4))
     parts = figure.subfigures(1, len(similar), width_ratios=[1.0] * (len(similar) - 1) + [1.3])
     panels: list[Axes] = []
+    itself: list[bool] = []
     for part, (title, maps) in zip(np.atleast_1d(parts), similar.items(), strict=True):
         rows, columns = maps.shape[:2]
         part.suptitle(title)
@@ -152,12 +172,15 @@ def plot_similarities(similar: Mapping[str, Float[Tensor, "rows columns rows col
             axes.set(xticks=[], yticks=[])
             axes.grid(visible=False)
             panels.append(axes)
+        for i, one in enumerate(maps.flatten(2).flatten(0, 1)):
+            itself.append(bool(one[i] >= one.max() - 1e-5))
         last = part
     last.colorbar(drawn, ax=panels[-rows * columns :], label="cosine similarity", shrink=0.8)
+    said = "Each position is" if all(itself) else f"{sum(itself)} of {len(itself)} positions are each"
     show(
         figure,
         alt=f"For {' and '.join(similar)}: one small map for each position, arranged like the positions in "
-        "the image. Red means similar, white unrelated, blue opposite. Each position is most similar to "
+        f"the image. Red means similar, white unrelated, blue opposite. {said} most similar to "
         "itself.",
     )
 
@@ -178,10 +201,13 @@ def plot_distances(reach: Float[Tensor, "layers heads"], even: float) -> None:
     axes.axhline(even, color="0.4", linestyle="--", linewidth=1.2, label="evenly")
     axes.set(xticks=layers, xlabel="layer", ylabel="mean distance, pixels", ylim=(0, 1.3 * even))
     axes.legend(ncols=3, loc="lower center")
+    near = (reach / even - 1).abs().max() < NEAR
+    where = "near" if near else f"between {reach.min():.1f} and {reach.max():.1f} pixels, with"
+    at = "" if near else f" at {even:.1f}"
     show(
         figure,
-        alt="The mean distance at which each head attends, by layer. All of them lie near a dashed line, the "
-        "distance of a head that attends evenly.",
+        alt=f"The mean distance at which each head attends, by layer. All of them lie {where} a dashed "
+        f"line{at}, the distance of a head that attends evenly.",
     )
 
 

@@ -1,6 +1,7 @@
 """Figures of chapter 8c: shifted patches, learning curves, mixed images, convolutional tokens."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from course_lib.viz.figures import show
 from course_lib.viz.style import PALETTE, style_context
+from course_lib.viz.trends import span, trend
 
 FIRST, SECOND, THIRD = PALETTE[0], PALETTE[1], PALETTE[2]
 MARKERS = "osD^v"
@@ -56,12 +58,14 @@ def plot_by_images(accuracies: Mapping[int, Sequence[float | int]]) -> None:
     axes.set_xticks(counts, [f"{count:,}" for count in counts])
     axes.minorticks_off()
     axes.legend(loc="lower right")
-    seeds = len(next(iter(accuracies.values())))
+    seeds = span([len(runs) for runs in accuracies.values()])
+    means = [sum(runs) / len(runs) for runs in accuracies.values()]
+    rises = all(before < after for before, after in pairwise(means))
     show(
         figure,
         alt=f"Test accuracy over the number of training images, {counts[0]} to {counts[-1]:,}, with {seeds} "
-        f"points at each, one per seed. The line through the means rises. Above it, a dashed line at 1: the "
-        "accuracy on the training images.",
+        f"points at each, one per seed. The line through the means {'rises' if rises else trend(means, 2)}. "
+        f"{'Above it, a' if max(means) < 1 else 'A'} dashed line at 1: the accuracy on the training images.",
     )
 
 
@@ -98,10 +102,14 @@ def plot_checkpoint_losses(
     axes.axvline(kept, color="0.4", linestyle=":", label="checkpoint kept")
     axes.set(xlabel="step", ylabel="loss", ylim=(0, None))
     axes.legend(loc="best")
+    toward_zero = "falls toward 0" if 0 <= training[-1] < 0.1 * training[0] else trend(training)
+    far = max(3 * training[-1], validation[0] / 4)
+    apart = all(loss > far for loss in validation)
     show(
         figure,
-        alt=f"Loss at {len(steps)} checkpoints. On the training images it falls toward 0. On the validation "
-        "images it stays far above. A vertical line marks the checkpoint that is kept.",
+        alt=f"Loss at {len(steps)} checkpoints. On the training images it {toward_zero}. On the validation "
+        f"images it {'stays far above' if apart else trend(validation)}. A vertical line marks the "
+        "checkpoint that is kept.",
     )
 
 
@@ -140,13 +148,14 @@ def plot_confusion_percent(percent: Float[Tensor, "classes classes"], classes: S
     axes.set_xticks(range(len(classes)), classes, rotation=90)
     axes.set_yticks(range(len(classes)), classes)
     axes.grid(visible=False)
-    off = percent.clone().fill_diagonal_(0)
+    dark = int((percent.diag() > 50).sum())
+    off = percent.nan_to_num().fill_diagonal_(-1)
     true, taken = divmod(int(off.argmax()), len(classes))
     show(
         figure,
         alt=f"Confusion matrix in percent, {len(classes)} true classes by {len(classes)} predicted; dark "
-        f"on the diagonal. The largest number beside it: {percent[true, taken]:.0f} percent of the class "
-        f"{classes[true]} are predicted as {classes[taken]}.",
+        f"on the diagonal{'' if dark == len(classes) else f' for {dark} of them'}. The largest number beside "
+        f"it: {off[true, taken]:.0f} percent of the class {classes[true]} are predicted as {classes[taken]}.",
     )
 
 

@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_lib.layers.attention import MultiHeadAttention, attention
-from course_lib.layers.blocks import DecoderBlock, EncoderBlock, FeedForward, Residual
+from course_lib.layers.blocks import DecoderBlock, EncoderBlock, FeedForward
 from course_lib.layers.masks import Mask, causal_mask
+from course_lib.layers.multi_head_attention import MultiHeadAttention, attention
 from course_lib.widgets.attention_map import AttentionMap
 from course_lib.widgets.block_picture import plan, tensor
 from course_lib.widgets.explorer import slider
@@ -124,35 +124,37 @@ def walk(
     steps = [
         Step("input", "x", SEQUENCE, "One vector per token; every token goes through the same steps.", x)
     ]
-    for residual, way in zip(block.residuals, ways, strict=True):
-        steps += around(residual, steps[-1].value, way)
+    for i, way in enumerate(ways, start=1):
+        norm = block.get_submodule(f"norm_{i}")
+        steps += around(norm, block.pre_norm, steps[-1].value, way)
     return steps
 
 
-def around(residual: Residual, x: Sequence, way: Callable[[Sequence], Iterator[Step]]) -> Iterator[Step]:
+def around(
+    norm: nn.Module, pre: bool, x: Sequence, way: Callable[[Sequence], Iterator[Step]]
+) -> Iterator[Step]:
     """Steps of a sublayer with its residual connection and norm, in pre-norm or post-norm order."""
-    pre = residual.place == "pre"
     if pre:
-        yield (first := norm_of(residual, x, "The sublayer reads normalized vectors; x itself bypasses it."))
+        yield (first := norm_of(norm, x, "The sublayer reads normalized vectors; x itself bypasses it."))
     for step in way(first.value if pre else x):
         yield step
     total = x + step.value
     does = "The residual connection adds the sublayer's output to x, which bypassed it unchanged."
     yield Step("residual", "x + sublayer", SEQUENCE, does, total)
     if not pre:
-        yield norm_of(residual, total, "The sum itself is normalized: nothing bypasses this norm.")
+        yield norm_of(norm, total, "The sum itself is normalized: nothing bypasses this norm.")
 
 
-def norm_of(residual: Residual, x: Sequence, where: str) -> Step:
+def norm_of(norm: nn.Module, x: Sequence, where: str) -> Step:
     does = f"Each token's {x.shape[-1]} features get mean 0 and variance 1. {where}"
-    return Step("norm", "LayerNorm", SEQUENCE, does, residual.norm(x))
+    return Step("norm", "LayerNorm", SEQUENCE, does, norm(x))
 
 
 def attend(layer: MultiHeadAttention, x: Sequence, memory: Memory | None, mask: Mask | None):
     """Steps of self-attention, or of cross-attention if there is a memory."""
     part, keys = ("self-attention", "tokens") if memory is None else ("cross-attention", "source")
     q = layer.split(layer.w_q(x))
-    k, v = layer.keys_values(x if memory is None else memory)
+    k, v = layer.split(layer.w_kv(x if memory is None else memory)).chunk(2, dim=1)
     averages, weights = attention(q, k, v, mask)
     whence = "come from the same tokens" if memory is None else "come from the encoder's memory"
     does = f"Queries: a linear projection, split into heads. Keys and values {whence}."

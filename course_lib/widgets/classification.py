@@ -12,6 +12,7 @@ from torch import Tensor
 
 from course_lib.layers.hooks import record_attention
 from course_lib.tasks.text_classification import TextClassifier
+from course_lib.text.preparation import encode_clean
 from course_lib.text.tokenizers import CLS, UNK, Tokenizer
 from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, numbered_bars, slider
@@ -44,7 +45,7 @@ def judge(model: TextClassifier, tokens: Tokenizer, sentence: str) -> Judged:
 
     Raises ValueError for an empty sentence, and for one with more tokens than the model accepts.
     """
-    words = tokens.encode(sentence)
+    [words] = encode_clean(tokens, [sentence])
     before = [CLS] if model.pooling == "class token" else []
     room = model.encoder.config.max_tokens - len(before)
     if not words:

@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.layers.attention import MultiHeadAttention
 from course_lib.layers.hooks import record_attention
+from course_lib.layers.multi_head_attention import MultiHeadAttention
 from course_lib.widgets import stored
 
 ERRANDS = ("the word before", "the word after", "the first word", "the longest word")

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from torch import Tensor
 
-from course_lib.layers.attention import attention
+from course_lib.layers.multi_head_attention import attention
 from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, slider
 

@@ -13,14 +13,15 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.generation.decoding import greedy_decode
-from course_lib.layers.attention import MultiHeadAttention, attention
 from course_lib.layers.blocks import DecoderBlock, EncoderBlock
 from course_lib.layers.masks import Mask, causal_mask
+from course_lib.layers.multi_head_attention import MultiHeadAttention, attention
 from course_lib.models.gpt import GPT
 from course_lib.models.seq2seq import Seq2Seq
 from course_lib.tasks.translation import with_end
 from course_lib.text.tokenizers import BOS, EOS, Vocabulary
 from course_lib.training.evaluation import evaluating
+from course_lib.widgets.reading import encode
 
 MAX_SOURCE = 40  # tokens: more would not be readable as a picture
 MAX_TARGET = 26
@@ -91,7 +92,7 @@ def trace_translation(
     prefix: ids that the translation has to begin with.
     Raises ValueError for an empty sentence, and for one of more than MAX_SOURCE tokens.
     """
-    source = with_end(sentence, tokenizer, model.config.max_tokens)
+    [source] = with_end([sentence], tokenizer, model.config.max_tokens)
     if len(source) > MAX_SOURCE:
         raise ValueError(f"{len(source)} tokens: the explorer shows at most {MAX_SOURCE}. Use fewer words.")
     ids = torch.tensor([source])
@@ -125,11 +126,9 @@ def trace_gpt(model: GPT, tokenizer: Vocabulary, prompt: str, prefix: Sequence[i
     """Trace a GPT that continues a prompt greedily.
 
     prefix: ids that the continuation has to begin with.
-    Raises ValueError for an empty prompt, and for one of more than MAX_SOURCE tokens.
+    Raises ValueError for an empty prompt, for unknown tokens, and for more than MAX_SOURCE tokens.
     """
-    start = tokenizer.encode(prompt)
-    if not 0 < len(start) <= MAX_SOURCE:
-        raise ValueError(f"{len(start)} tokens: the explorer shows prompts of 1 to {MAX_SOURCE}.")
+    start = encode(tokenizer, prompt, MAX_SOURCE)
     with evaluating(model):
         most = min(MAX_NEW, model.config.max_tokens - len(start))
         chosen = continued(model.generator(), start, prefix, most)
@@ -169,7 +168,7 @@ class Record:
     """One block with the input of each of its sublayers, and the output of each attention layer."""
 
     block: EncoderBlock | DecoderBlock
-    inputs: dict[str, tuple[Tensor, ...]]
+    inputs: dict[str, tuple[Any, ...]]
     outputs: dict[str, Tensor]
 
 
@@ -203,11 +202,13 @@ def block_trace(name: str, record: Record) -> BlockTrace:
     block, decoder = record.block, isinstance(record.block, DecoderBlock)
     layers = ["attention", *(["cross_attention"] if decoder else []), "feed_forward"]
     stream = [record.inputs[""][0]]
-    for residual, layer in zip(block.residuals, layers, strict=True):
-        stream.append(residual.after(stream[-1], record.outputs[layer]))
+    for i, layer in enumerate(layers, start=1):
+        total = stream[-1] + record.outputs[layer]
+        stream.append(total if block.pre_norm else block.get_submodule(f"norm_{i}")(total))
+    masks = record.inputs[""][1 + decoder :]  # of self-attention and, in a decoder block, cross-attention
     attentions = [
-        attention_trace(ATTENTIONS[layer], getattr(block, layer), record.inputs[layer])
-        for layer in layers[:-1]
+        attention_trace(ATTENTIONS[layer], getattr(block, layer), *record.inputs[layer][:2], mask=mask)
+        for layer, mask in zip(layers[:-1], masks, strict=False)
     ]
     inside = block.feed_forward
     return BlockTrace(
@@ -221,11 +222,13 @@ def block_trace(name: str, record: Record) -> BlockTrace:
 ATTENTIONS = {"attention": "Self-attention", "cross_attention": "Cross-attention"}
 
 
-def attention_trace(name: str, layer: MultiHeadAttention, inputs: tuple[Any, ...]) -> AttentionTrace:
-    """Queries, keys, values, weights and outputs of all heads. inputs: the arguments of the layer."""
-    x, memory, mask, *_ = *inputs, None
-    q = layer.apply_rotary(layer.split(layer.w_q(x)), 0)
-    k, v = layer.keys_values(memory)
+def attention_trace(
+    name: str, layer: MultiHeadAttention, x: Tensor, context: Tensor | None = None, *, mask: Mask | None
+) -> AttentionTrace:
+    """Queries, keys, values, weights and outputs of all heads. x, context, mask: arguments of the layer."""
+    q = layer.positioned(layer.split(layer.w_q(x)), 0)
+    k, v = layer.split(layer.w_kv(x if context is None else context)).chunk(2, dim=1)
+    k = layer.positioned(k, 0)
     heads, weights = attention(q, k, v, mask)
     return AttentionTrace(name, q[0], k[0], v[0], weights[0], heads[0], causal=is_causal(mask, q.shape[-2]))
 

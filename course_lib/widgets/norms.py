@@ -11,14 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from course_lib.experiments.norms import EVERY, VOCAB, Curve, small_model, stored
-from course_lib.training.diagnostics import AT_UNIGRAM
 from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, choice, slider
 
 LOOKS = {"post": (PALETTE[1], "o-", "post-norm"), "pre": (PALETTE[0], "s--", "pre-norm")}
 THICK, THIN = 1.0, 0.4  # line width of the chosen norm and of the other one, as a fraction of the usual width
-UNIGRAM = 5.25  # unigram loss of the data of the stored runs
-COLLAPSED = AT_UNIGRAM * UNIGRAM  # the lowest final loss of a run that counts as collapsed
 
 
 def norm_explorer() -> Explorer:
@@ -125,15 +122,15 @@ def sentence(norm: str, depth: int, lr: float, warmup: int) -> str:
         f"{LOOKS[norm][2].capitalize()}, {depth} + {depth} blocks, learning rate {lr:g}, {rise}. Gradient "
         f"norm: last decoder block {gradients[-1]:.2f}, first encoder block {gradients[0]:.2f}. After "
         f"{EVERY * len(curves[0].losses)} steps, the loss of {len(curves)} runs is {min(losses):.2f} to "
-        f"{max(losses):.2f}. " + verdict(losses)
+        f"{max(losses):.2f}. " + verdict(curves)
     )
 
 
-def verdict(losses: Sequence[float]) -> str:
+def verdict(curves: Sequence[Curve]) -> str:
     """How many of the runs collapsed (loss stuck at the unigram level)."""
-    collapsed = sum(loss >= COLLAPSED for loss in losses)
-    if collapsed == len(losses):
+    collapsed = sum(curve.collapsed for curve in curves)
+    if collapsed == len(curves):
         return "Every run collapsed: its loss is stuck at the unigram level."
     if collapsed:
-        return f"{collapsed} of {len(losses)} runs collapsed: it depends on the seed."
+        return f"{collapsed} of {len(curves)} runs collapsed: it depends on the seed."
     return "No run collapsed."

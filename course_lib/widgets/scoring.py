@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.layers.attention import AdditiveAttention
+from course_lib.layers.multi_head_attention import AdditiveAttention
 from course_lib.widgets.attention_map import AttentionMap
 from course_lib.widgets.explorer import slider
 from course_lib.widgets.heatmap import Heatmap, Place

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import nn
 
-from course_lib.utils.files import atomic_path
+from course_lib.training.model_files import save_model
 
 FOLDER = Path(__file__).parent / "models"
 Model = TypeVar("Model", bound=nn.Module)
@@ -24,6 +24,4 @@ def load(make: Callable[[], Model], name: str) -> Model:
 
 def save(model: nn.Module, name: str) -> None:
     """Store the weights, replacing a stored file as a whole."""
-    FOLDER.mkdir(exist_ok=True)
-    with atomic_path(FOLDER / f"{name}.safetensors") as part:
-        save_file({key: value.contiguous() for key, value in model.state_dict().items()}, part)
+    save_model(model, FOLDER / f"{name}.safetensors")

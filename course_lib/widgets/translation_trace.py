@@ -40,7 +40,7 @@ def write(model: Seq2Seq, tokens: Tokenizer, sentence: str, width: int) -> Writt
 
     Raises ValueError for an empty sentence, and for one that is too long for the model.
     """
-    ids = with_end(sentence, tokens, model.config.max_tokens)
+    [ids] = with_end([sentence], tokens, model.config.max_tokens)
     device = model.embedding.weight.device
     source, start = pad([ids]).to(device), torch.tensor([[BOS]], device=device)
     most = min(model.config.max_tokens - 1, 2 * len(ids) + 10)

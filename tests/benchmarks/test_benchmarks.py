@@ -8,6 +8,7 @@ from dataclasses import replace
 import ipywidgets
 import pytest
 import torch
+from helpers.norms import norms
 from torch import nn
 
 from course_lib.benchmarks import (
@@ -70,7 +71,7 @@ def copy_to_torch(ours, theirs):
         if stack.norm is not None:
             copy(stack.norm, norm)
         for there, here in zip(stack.layers, blocks, strict=True):
-            names = ["self_attn", "multihead_attn"][: len(here.residuals) - 1]
+            names = ["self_attn", "multihead_attn"][: len(norms(here)) - 1]
             for name, mha in zip(names, attentions(here), strict=True):
                 attention = getattr(there, name)
                 with torch.no_grad():
@@ -79,12 +80,12 @@ def copy_to_torch(ours, theirs):
                 copy(attention.out_proj, mha.w_o)
             copy(there.linear1, here.feed_forward.w_in)
             copy(there.linear2, here.feed_forward.w_out)
-            for i, residual in enumerate(here.residuals, start=1):
-                copy(getattr(there, f"norm{i}"), residual.norm)
+            for i, norm in enumerate(norms(here), start=1):
+                copy(getattr(there, f"norm{i}"), norm)
 
 
 def attentions(block):
-    return [block.attention, *([block.cross_attention] if len(block.residuals) == 3 else [])]
+    return [block.attention, *([block.cross_attention] if len(norms(block)) == 3 else [])]
 
 
 def copy_to_d2l(ours, system):
@@ -92,7 +93,7 @@ def copy_to_d2l(ours, system):
     for there, here in zip(
         [*system.encoder.blks, *system.decoder.blks], [*ours.encoder, *ours.decoder], strict=True
     ):
-        names = ["attention"] if len(here.residuals) == 2 else ["attention1", "attention2"]
+        names = ["attention"] if len(norms(here)) == 2 else ["attention1", "attention2"]
         for name, mha in zip(names, attentions(here), strict=True):
             attention = getattr(there, name)
             copy(attention.W_q, mha.w_q)
@@ -103,8 +104,8 @@ def copy_to_d2l(ours, system):
                     side.bias.copy_(mha.w_kv.bias.chunk(2)[part])
         copy(there.ffn.dense1, here.feed_forward.w_in)
         copy(there.ffn.dense2, here.feed_forward.w_out)
-        for i, residual in enumerate(here.residuals, start=1):
-            copy(getattr(there, f"addnorm{i}").ln, residual.norm)
+        for i, norm in enumerate(norms(here), start=1):
+            copy(getattr(there, f"addnorm{i}").ln, norm)
 
 
 def some_batches():
@@ -153,8 +154,9 @@ def test_dropout_stands_where_ours_has_it():
     model = rivals.TorchTransformer(*training.measures(TINY), 0.5, inner_dropout=False)
     here = Seq2Seq(training.config(TINY, 0.5))
     places = [m for m in model.modules() if isinstance(m, nn.Dropout)]
-    assert len(places) == sum(isinstance(m, nn.Dropout) for m in here.modules())
-    assert len(places) == 1 + TINY.layers * (2 + 3)  # the embeddings, and each residual
+    ours = [m for m in here.modules() if isinstance(m, nn.Dropout)]
+    assert len(ours) == 1 + 2 * TINY.layers  # the embeddings, and each block, which uses its own 2 or 3 times
+    assert len(places) == 1 + TINY.layers * (2 + 3)
     assert not any(m.dropout for m in model.modules() if isinstance(m, nn.MultiheadAttention))
 
 
@@ -200,7 +202,7 @@ def copy_to_marian(ours, theirs):
     for part, blocks in zip(parts, (ours.encoder, ours.decoder), strict=True):
         part.embed_positions.weight.data.copy_(ours.positions.table)  # the same numbers in another order
         for there, here in zip(part.layers, blocks, strict=True):
-            names = ["self_attn", "encoder_attn"][: len(here.residuals) - 1]
+            names = ["self_attn", "encoder_attn"][: len(norms(here)) - 1]
             for name, mha in zip(names, attentions(here), strict=True):
                 attention = getattr(there, name)
                 copy(attention.q_proj, mha.w_q)
@@ -211,9 +213,9 @@ def copy_to_marian(ours, theirs):
                         side.bias.copy_(mha.w_kv.bias.chunk(2)[half])
             copy(there.fc1, here.feed_forward.w_in)
             copy(there.fc2, here.feed_forward.w_out)
-            norms = [*(f"{name}_layer_norm" for name in names), "final_layer_norm"]
-            for name, residual in zip(norms, here.residuals, strict=True):
-                copy(getattr(there, name), residual.norm)
+            their_norms = [*(f"{name}_layer_norm" for name in names), "final_layer_norm"]
+            for name, norm in zip(their_norms, norms(here), strict=True):
+                copy(getattr(there, name), norm)
 
 
 def test_marian_computes_what_ours_does_on_copied_weights():

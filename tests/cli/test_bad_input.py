@@ -192,7 +192,7 @@ def test_every_value_of_a_preset_is_possible(kind):
 
 def test_the_names_that_are_possible_are_those_of_the_library():
     assert train_vision.TOKENIZERS == tuple(vit.TOKENIZERS)
-    assert train_vision.POSITIONS == tuple(vit.POSITIONS)
+    assert train_vision.POSITIONS == tuple(vit.GRIDS)
     assert train_vision.POOLINGS == tuple(vit.POOLINGS)
 
 

@@ -269,11 +269,18 @@ def test_lab_serves_the_notebooks_on_localhost_only(called):
 
 
 def test_test_runs_everything_in_one_pytest(called):
-    assert test.run(Namespace(fast=False, browser=False, plain=False, rest=["-x"])) == 7
+    assert test.run(Namespace(fast=False, browser=False, plain=False, second_device=False, rest=["-x"])) == 7
     (command, _), = called  # fmt: skip
     assert command[1:5] == ["-m", "pytest", "tests", "notebooks"]
     assert "--nbval" in command and "--nbval-sanitize-with=tests/nbval_sanitize.cfg" in command
     assert command[-1] == "-x"
+
+
+def test_the_second_device_runs_the_tests_of_devices_only(called):
+    test.run(Namespace(fast=False, browser=False, plain=False, second_device=True, rest=["-ra"]))
+    (command, more), = called  # fmt: skip
+    assert "notebooks" not in command and command[-3:] == ["-k", "second:0", "-ra"]
+    assert more["env"]["COURSE_SECOND_DEVICE"] == "1"
 
 
 def test_fast_leaves_the_notebooks_out(monkeypatch):
@@ -287,8 +294,12 @@ def test_two_cores_share_the_files_and_threads_between_them(called, monkeypatch)
     shared = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
     assert test.arguments(True, ["-q"]) == ["tests", *shared, "-q"]  # what follows wins, such as -n 0
     assert "-n" not in test.arguments(True, ["tests/layers/test_masks.py"])
-    test.run(Namespace(fast=True, browser=False, plain=False, rest=[]))
-    test.run(Namespace(fast=True, browser=False, plain=False, rest=["tests/layers/test_masks.py"]))
+    test.run(Namespace(fast=True, browser=False, plain=False, second_device=False, rest=[]))
+    test.run(
+        Namespace(
+            fast=True, browser=False, plain=False, second_device=False, rest=["tests/layers/test_masks.py"]
+        )
+    )
     assert [more["env"].get("OMP_NUM_THREADS") for _, more in called] == ["2", None]
 
 
@@ -329,7 +340,7 @@ def test_the_installed_package_knows_its_requirements(monkeypatch):
 
 def test_what_is_done_in_a_browser_is_a_run_of_its_own(called, monkeypatch):
     monkeypatch.setattr(browser, "provide", lambda: None)
-    test.run(Namespace(fast=False, browser=True, plain=False, rest=["-x"]))
+    test.run(Namespace(fast=False, browser=True, plain=False, second_device=False, rest=["-x"]))
     [(command, more)] = called
     assert command[3:] == ["tests/browser", "-s", "-x"] and more["env"]["COURSE_BROWSER"] == "1"
 

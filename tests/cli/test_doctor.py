@@ -11,6 +11,7 @@ import pytest
 
 from course_lib import datasets
 from course_lib.cli import data, doctor, environment, requirements, venv
+from course_lib.utils.device import busy_note
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -57,6 +58,23 @@ def test_a_package_too_old_is_named_with_its_fix(here, monkeypatch, capsys):
     assert doctor.run(Namespace()) == 1
     report = capsys.readouterr().out
     assert "MISSING  numpy>=2.0 (here 1.26.4)" in report and '-m pip install "numpy>=2.0"' in report
+
+
+def test_idle_threads_of_kernels_sleep_unless_the_user_says_otherwise(monkeypatch):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    assert environment.child_environment()["OMP_WAIT_POLICY"] == "PASSIVE"
+    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
+    assert environment.child_environment()["OMP_WAIT_POLICY"] == "ACTIVE"
+
+
+@pytest.mark.parametrize(("percent", "busy"), [(90, True), (51, True), (49, False)])
+def test_busy_cores_are_a_note(monkeypatch, percent, busy):
+    busy_note.cache_clear()
+    monkeypatch.setattr("psutil.cpu_percent", lambda seconds: percent)
+    monkeypatch.setattr(os, "cpu_count", lambda: 10)
+    (finding,) = doctor.company()
+    busy_note.cache_clear()
+    assert bool(finding.fix) == busy and (f"{percent / 10} of 10 cores busy" in finding.text) == busy
 
 
 def test_on_colab_the_fix_is_for_a_cell(monkeypatch):

@@ -100,6 +100,7 @@ def test_a_docstring_becomes_markup_that_shows_the_same_text():
     )
     assert "A \\*b\\* of ``c_``. It goes on." in site_reference.restructured(docstring)
     assert "::\n\n        code()" in site_reference.restructured(docstring)
+    assert site_reference.restructured("A.\n\n>>> f()\n[[1],\n [2]]") == "A.\n\n>>> f()\n[[1],\n [2]]\n"
 
 
 def built(folder: Path, page: str, image: bytes = b"a picture") -> Path:

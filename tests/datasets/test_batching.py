@@ -10,6 +10,13 @@ from course_lib.datasets.batching import (
     RandomBatchSampler,
     TensorExamples,
 )
+from course_lib.models import GPT, EncoderConfig, GPTConfig, Seq2Seq, Seq2SeqConfig, TextEncoder
+from course_lib.tasks.language_modeling import TextBatches, mean_loss
+from course_lib.tasks.prefix_lm import translate_with_lm
+from course_lib.tasks.text_classification import LabelledBatches, TextClassifier, predict
+from course_lib.tasks.translation import TranslationBatches, translate
+from course_lib.text import CharTokenizer
+from course_lib.text.unigram import unigram_loss
 
 LENGTHS = [(n % 7,) for n in range(30)]
 
@@ -67,3 +74,36 @@ def test_chosen_examples_make_a_batch_and_leave_the_position():
     both, first = batches.batch_of(range(1, 4))
     assert torch.equal(both, rows[1:4]) and first.tolist() == [2, 4, 6]
     assert batches.batch_sampler.state_dict() == {"epoch": 0, "position": 0}
+
+
+LETTERS, SIZES = CharTokenizer(list("abc")), {"vocab": 8, "d_model": 8, "heads": 1}
+EDGES = {
+    "translating": lambda n: translate(Seq2Seq(Seq2SeqConfig(**SIZES)), LETTERS, ["a"], batch=n),
+    "translating with a GPT": lambda n: translate_with_lm(GPT(GPTConfig(**SIZES)), LETTERS, ["a"], batch=n),
+    "mean loss": lambda n: mean_loss(GPT(GPTConfig(**SIZES)), [5, 6, 7], batch=n),
+    "windows": lambda n: TextBatches(list(range(99)), tokens=4, batch=n),
+    "pairs": lambda n: TranslationBatches([("a", "a")], LETTERS, batch=n),
+    "classes": lambda n: predict(TextClassifier(TextEncoder(EncoderConfig(**SIZES)), 2), [[5]], n),
+    "labeled ids": lambda n: LabelledBatches([[5]], [0], 2, batch=n),
+}
+
+
+@pytest.mark.parametrize("batch", [0, -1, 2.5])
+@pytest.mark.parametrize("name", EDGES)
+def test_a_batch_has_at_least_one_member(name, batch, unchecked):
+    """A negative size would leave every text out, without a word."""
+    with pytest.raises(ValueError, match=f"batch={batch} is not a whole number of at least 1"):
+        EDGES[name](batch)
+
+
+def test_windows_and_strides_have_at_least_one_token(unchecked):
+    for tokens in (0, -1):
+        with pytest.raises(ValueError, match=f"tokens={tokens} is not"):
+            TextBatches(list(range(99)), tokens=tokens, batch=2)
+        with pytest.raises(ValueError, match=f"stride={tokens}"):
+            mean_loss(GPT(GPTConfig(**SIZES)), [5, 6, 7], stride=tokens)
+
+
+def test_a_unigram_model_needs_ids():
+    with pytest.raises(ValueError, match="no ids"):
+        unigram_loss(torch.tensor([], dtype=torch.long), 8)

@@ -162,3 +162,12 @@ def test_text_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BrokenArchive, match="the text is not UTF-8"):
         read_text(put(tmp_path, gzip.compress("Vé.".encode("latin-1"))))
     assert read_text(put(tmp_path, gzip.compress("\ufeffVé.".encode()))) == "Vé."
+
+
+def test_a_folder_is_not_read_as_a_member(tmp_path: Path) -> None:
+    file, info = io.BytesIO(), tarfile.TarInfo("folder")
+    info.type = tarfile.DIRTYPE
+    with tarfile.open(fileobj=file, mode="w") as archive:
+        archive.addfile(info)
+    with pytest.raises(BrokenArchive, match="'folder' is not a file"):
+        read_members(put(tmp_path, file.getvalue()), {"folder": ""})

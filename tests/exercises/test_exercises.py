@@ -3,25 +3,21 @@
 import ast
 import inspect
 import itertools
-import json
 import re
 from pathlib import Path
 
-import matplotlib as mpl
 import pytest
 import torch
 import torch.nn.functional as F
+from helpers.solutions import NOTEBOOKS, asked, room_of
 
-from course_lib.cli.environment import ROOT
 from course_lib.exercises import Exercise, Mistake, answer_or_reference, catalogue, check, grade
 from course_lib.exercises.comparing import alike, call
 from course_lib.exercises.exercise import mistake
-from course_lib.layers.attention import attention
+from course_lib.layers.multi_head_attention import attention
 
 EXERCISES = catalogue()
 MISTAKES = [(exercise, known) for exercise in EXERCISES.values() for known in exercise.mistakes]
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-SOLUTION = re.compile(r"<details>.*?```python\n(.*?)```.*?</details>", re.DOTALL)
 
 
 def name_of(case: object) -> str | None:
@@ -38,7 +34,7 @@ def chapter(name: str) -> str:
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=name_of)
 def test_the_reference_passes(exercise: Exercise) -> None:
     assert grade(exercise, exercise.reference).state == "passed"
-    errors = [call(exercise.reference, arguments).error for arguments in exercise.inputs]
+    errors = [call(exercise.reference, arguments, exercise.run).error for arguments in exercise.inputs]
     assert not any(isinstance(error, TypeError) for error in errors)  # of wrong annotations, for example
 
 
@@ -67,7 +63,8 @@ def test_each_mistake_is_called_by_its_name(exercise: Exercise, known: Mistake) 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=name_of)
 def test_reference_and_mistakes_differ_pairwise(exercise: Exercise) -> None:
     families = [("", exercise.reference)] + [(m.name, wrong) for m in exercise.mistakes for wrong in m.wrong]
-    outcomes = [(name, [call(f, arguments) for arguments in exercise.inputs]) for name, f in families]
+    inputs, run = exercise.inputs, exercise.run
+    outcomes = [(name, [call(f, arguments, run) for arguments in inputs]) for name, f in families]
     for (name, mine), (other, theirs) in itertools.combinations(outcomes, 2):
         pairs = [pair for a, b in zip(mine, theirs, strict=True) for pair in ((a, b), (b, a))]
         same = all(alike(*pair, exercise.tolerance) for pair in pairs)
@@ -133,12 +130,8 @@ def top_p_beyond_the_mass(p, mass):
 
 
 def softmax_columns(scores):
-    out = torch.empty_like(scores)
-    if scores.ndim == 1:
-        return torch.softmax(scores, 0)
-    for column in range(scores.shape[1]):
-        out[:, column] = torch.softmax(scores[:, column], 0)
-    return out
+    exps = (scores - scores.amax(0)).exp()
+    return exps / exps.sum(0)
 
 
 def softmax_unshifted(scores):
@@ -337,7 +330,7 @@ def test_what_the_check_says(answer: object, state: str, said: str) -> None:
         (([0, 1], 2), (range(2), 2), None),
         (([0, 1], 2), (torch.arange(2), 2), None),
         ("queries", "keys", "'keys' is not right"),
-        (0.5, "a half", "'a half' is not right"),
+        (0.5, "a half", "'a half' is of type str"),
     ],
 )
 def test_values_of_every_kind(expected: object, answer: object, said: str | None) -> None:
@@ -383,14 +376,14 @@ def test_check_prints_one_verdict(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_notebook_goes_on_with_the_answer_only_if_it_passes() -> None:
-    reference = EXERCISES["01.softmax"].reference
+    reference = EXERCISES["01.temperature"].reference
 
-    def mine(scores):
-        return scores.softmax(dim=-1)
+    def mine(scores, temperature):
+        return (scores / temperature).softmax(dim=-1)
 
-    assert answer_or_reference("01.softmax", mine) is mine
-    for answer in (lambda scores: scores, lambda scores: ..., ...):
-        assert answer_or_reference("01.softmax", answer) is reference
+    assert answer_or_reference("01.temperature", mine) is mine
+    for answer in (lambda scores, temperature: scores, lambda scores, temperature: ..., ...):
+        assert answer_or_reference("01.temperature", answer) is reference
 
 
 def test_an_unknown_exercise_is_refused() -> None:
@@ -401,47 +394,9 @@ def test_an_unknown_exercise_is_refused() -> None:
 # ---- the notebooks
 
 
-def cells(notebook: Path) -> list[tuple[str, str]]:
-    content = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    return [(cell["cell_type"], "".join(cell["source"])) for cell in content]
-
-
-def checks(source: str) -> list[tuple[str, str]]:
-    """The exercises a cell checks, each with the expression it passes."""
-    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    calls = [node for node in calls if isinstance(node.func, ast.Name) and node.func.id == "check"]
-    return [(ast.literal_eval(node.args[0]), ast.unparse(node.args[1])) for node in calls]
-
-
-def plain(source: str) -> str:
-    """The cell without the lines that only IPython reads."""
-    return re.sub(r"(?m)^(\s*)%.*$", r"\1pass", source)
-
-
-def imports(notebook: Path) -> list[str]:
-    """The setup cell, and what the other cells import."""
-    setup, *others = [plain(source) for kind, source in cells(notebook) if kind == "code"]
-    nodes = (node for source in others for node in ast.parse(source).body)
-    return [setup, *(ast.unparse(node) for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))]
-
-
-def asked(notebook: Path) -> list[tuple[str, str, str]]:
-    """Each exercise of a notebook: its id, the expression that is checked, the code of the solution."""
-    all_cells = cells(notebook)
-    found = []
-    for (kind, source), (_, after) in zip(all_cells, [*all_cells[1:], ("", "")], strict=True):
-        if kind == "code" and "check(" in source:
-            solution = SOLUTION.search(after)
-            found += [(key, answer, solution[1] if solution else "") for key, answer in checks(source)]
-    return found
-
-
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=name_of)
 def test_the_solutions_in_the_notebook_pass(notebook: Path) -> None:
-    room: dict = {}  # one for all: a solution may call an earlier one
-    with mpl.rc_context():  # the setup cell may set the style of the figures
-        for source in imports(notebook):
-            exec(source, room)
+    with room_of(notebook) as room:  # one for all: a solution may call an earlier one
         for key, answer, solution in asked(notebook):
             exec(solution, room)
             verdict = grade(EXERCISES[key], eval(answer, room))

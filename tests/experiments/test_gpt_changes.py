@@ -6,6 +6,7 @@ from argparse import Namespace
 
 import pytest
 import torch
+from helpers.norms import norms
 
 from course_lib.benchmarks.language import in_nanogpt_form
 from course_lib.experiments import gpt_changes as stored_runs
@@ -29,8 +30,8 @@ def copied() -> tuple[GPT, NanoGPT]:
         ours.positions.table.copy_(theirs.places.weight)
         ours.norm.weight.copy_(theirs.norm.weight)
         for mine, his in zip(ours.blocks, theirs.blocks, strict=True):
-            for residual, norm in zip(mine.residuals, his.norms, strict=True):
-                residual.norm.weight.copy_(norm.weight)
+            for ours_norm, norm in zip(norms(mine), his.norms, strict=True):
+                ours_norm.weight.copy_(norm.weight)
             mine.attention.w_q.weight.copy_(his.project.weight[:12])
             mine.attention.w_kv.weight.copy_(his.project.weight[12:])
             mine.attention.w_o.weight.copy_(his.attention_out.weight)

@@ -76,8 +76,18 @@ def test_a_run_follows_its_recipe(monkeypatch) -> None:
     assert runs.make(runs.Recipe(pairs=64, start=runs.NOTHING, steps=20, joint=True)).losses != first.losses
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", (*TASKS, runs.ONE_SIDED))
 def test_pretraining_changes_the_weights_and_nothing_does_not(task) -> None:
     before = runs.pretrained(runs.NOTHING, 5)[0]["blocks.0.attention.w_q.weight"]
     after = runs.pretrained.__wrapped__(task, 5, steps=2)[0]["blocks.0.attention.w_q.weight"]
     assert not before.equal(after) and before.equal(runs.new_model(5).blocks[0].attention.w_q.weight)
+
+
+def test_the_control_of_masked_tokens_differs_in_its_attention_only(monkeypatch) -> None:
+    asked = []
+    monkeypatch.setattr(runs, "PretrainingBatches", lambda *given: asked.append(given[3:]) or given)
+    monkeypatch.setattr(runs, "PrefixLMLoss", lambda model, causal: asked.append(causal))
+    monkeypatch.setattr(runs, "train", lambda *given, **settings: None)
+    for task in ("masked token", runs.ONE_SIDED):
+        runs.pretrained.__wrapped__(task, 0, steps=2)
+    assert asked == [("masked token", 0), False, ("masked token", 0), True]

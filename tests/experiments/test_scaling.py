@@ -38,6 +38,16 @@ def test_a_law_without_noise_is_found() -> None:
     assert (found.floor, found.a, found.b) == pytest.approx((LAW.floor, LAW.a, LAW.b), rel=1e-4)
 
 
+@pytest.mark.parametrize(("alpha", "beta"), [(0.234, 0.666), (0.39, 0.51), (0.745, 0.305)])
+def test_exponents_between_the_candidates_are_found_to_their_spacing(alpha: float, beta: float) -> None:
+    """Without noise; for a run 16 times as large and as long, the loss is still right to a few percent."""
+    law = replace(LAW, a=0.5 * 1e5**alpha, alpha=alpha, b=0.5 * 1e6**beta, beta=beta)
+    found = fit_law(points(law))
+    assert abs(found.alpha - alpha) < 0.03 and abs(found.beta - beta) < 0.03
+    far = [16 * max(numbers) for numbers in zip(*PLACES, strict=True)]
+    assert found.loss(*far) == pytest.approx(law.loss(*far), rel=0.03)
+
+
 def test_a_law_without_a_floor_is_found_and_no_coefficient_is_negative() -> None:
     found = fit_law(points(replace(LAW, floor=0.0), noise=0.01))
     assert min(found.floor, found.a, found.b) >= 0

@@ -49,3 +49,14 @@ def test_a_run_follows_its_recipe() -> None:
     trained = {run["how"]: run["trained"] for run in few}
     assert trained["frozen"] == 2 * 32 + 2 < trained["LoRA"] < trained["fine-tuned"] and len(few) == 6
     assert trained["LoRA"] - trained["frozen"] == 2 * 4 * (32 + 32 + 32 + 64)  # layers, rank, widths
+
+
+def test_lora_and_fine_tuning_each_need_their_own_rate() -> None:
+    found = {
+        (h, lr): runs.accuracies("rates", how=h, lr=lr) for h in ("LoRA", "fine-tuned") for lr in runs.RATES
+    }
+    assert all(len(scores) == len(runs.SEEDS) for scores in found.values())
+    for how, settings in runs.HOW.items():
+        if how != "frozen":  # the same runs as those of the part "few labels"
+            own = runs.accuracies("few labels", encoder="pretrained", how=how)
+            assert found[how, settings["lr"]] == own

@@ -1,6 +1,7 @@
 """Beam search: exact where it is wide enough, greedy where it is one wide, seldom worse for being wider."""
 
 import itertools
+import math
 
 import pytest
 import torch
@@ -9,6 +10,8 @@ from helpers.small_training import parts
 from course_lib.datasets.batching import pad
 from course_lib.generation.beam import BeamSearch, beam_search
 from course_lib.generation.decoding import greedy_decode
+from course_lib.models.gpt import GPT, GPTConfig
+from course_lib.pretrained.gpt2 import to_hugging_face
 from course_lib.tasks.translation import translate
 from course_lib.text.tokenizers import BOS, EOS
 
@@ -156,13 +159,10 @@ def test_a_search_stops_when_nothing_can_win():
     assert not patient.done()  # at nine tokens, -3 would be a better mean than -1
 
 
-@pytest.mark.parametrize("bad", [{"width": 0}, {"max_tokens": 0}])
-def test_refusal_names_both_numbers(bad):
-    settings = {"max_tokens": 5, "width": 2} | bad
-    with pytest.raises(
-        ValueError, match=f"max_tokens={settings['max_tokens']} and width={settings['width']}"
-    ):
-        beam_search(Table(1), torch.zeros(1, 1, dtype=torch.long), END, **settings)
+@pytest.mark.parametrize("bad", ["width", "max_tokens"])
+def test_refusal_names_the_number(bad):
+    with pytest.raises(ValueError, match=f"^{bad}=0 is not a whole number of at least 1"):
+        beam_search(Table(1), torch.zeros(1, 1, dtype=torch.long), END, **{"max_tokens": 5, bad: 0})
 
 
 def test_translate_takes_a_width(model):
@@ -176,3 +176,92 @@ def test_translate_takes_a_width(model):
         for i in ids
     ]
     assert widest == [tokenizer.decode(found[0][0].ids) for found in alone]
+
+
+@pytest.mark.parametrize("length_power", [0.0, 0.6, 1.0, -1.0])
+@pytest.mark.parametrize(("width", "exact"), [(1, False), (2, False), (2, True), (4, False), (4, True)])
+def test_hypotheses_are_those_of_transformers(width, exact, length_power, device):
+    """Also where a text ends at once, and where an end token is not among the best `width` continuations."""
+    start = torch.randint(3, 8, (8, 2), generator=torch.Generator().manual_seed(0)).to(device)
+    settings = {"attention_mask": torch.ones_like(start), "do_sample": False, "max_new_tokens": 8}
+    settings |= {"eos_token_id": END, "pad_token_id": END, "num_beams": width}
+    if width > 1:
+        settings |= {"length_penalty": length_power, "early_stopping": "never" if exact else False}
+    lengths = set()
+    for seed in range(4):
+        torch.manual_seed(seed)
+        model = GPT(GPTConfig(vocab=8, d_model=16, heads=2, layers=1, max_tokens=12)).to(device).eval()
+        for p in model.parameters():
+            p.data *= 8
+        found = to_hugging_face(model).generate(start, **settings)[:, 2:].tolist()
+        expected = [ids[: ids.index(END)] if END in ids else ids for ids in found]
+        ours = beam_search(model.generator(), start, END, 8, width, length_power, exact)
+        assert [hypotheses[0].ids for hypotheses in ours] == expected
+        lengths |= set(map(len, expected))
+    assert len(lengths) > 1
+
+
+def test_one_wide_it_stops_where_greedy_decoding_stops():
+    """An end token in second place finishes nothing, whatever the length normalization."""
+    start = torch.zeros(300, 1, dtype=torch.long)
+    greedy = greedy_decode(Table(300), start, END, LONGEST)
+    for length_power in (0.0, 0.5, 1.0, 2.0):
+        found = beam_search(Table(300), start, END, LONGEST, width=1, length_power=length_power)
+        assert [[h.ids for h in row] for row in found] == [[ids] for ids in greedy]
+
+
+def test_where_short_texts_score_better_an_exact_search_does_not_stop_early():
+    """With a negative power, what is unfinished can do best by ending at once, not at its maximum length."""
+    search = BeamSearch(width=1, end=END, max_tokens=9, length_power=-1.0, exact=True)
+    search.advance([(-4.0, 0, END), (-1.5, 0, 4)])  # -4; at two tokens -3 could be reached
+    assert not search.done()
+    search.advance([(-1.75, 0, END)])
+    assert (search.found[0].ids, search.found[0].score) == ([4], -3.5)
+
+
+class LastToken:
+    """A generator whose logits depend on the last token alone."""
+
+    def __init__(self, seed):
+        self.table = 2 * torch.randn(VOCAB, VOCAB, generator=torch.Generator().manual_seed(seed))
+
+    def read(self, ids):
+        return self.table[ids[:, -1]]
+
+    def select(self, rows):
+        pass
+
+
+@pytest.mark.parametrize("length_power", [-2.0, -1.0, -0.5, 0.0, 1.0, 2.0])
+def test_an_exact_search_finds_what_one_without_an_end_finds(length_power, monkeypatch):
+    start = torch.ones(1, 1, dtype=torch.long)
+
+    def found():
+        searches = (beam_search(LastToken(seed), start, END, 8, 2, length_power, True) for seed in range(60))
+        return [(h.ids, h.score) for [row] in searches for h in row[:2]]
+
+    stopped = found()
+    done = BeamSearch.done
+
+    def patient(search):
+        search.width, width = 10**9, search.width  # never enough hypotheses to stop
+        try:
+            return done(search)
+        finally:
+            search.width = width
+
+    monkeypatch.setattr(BeamSearch, "done", patient)
+    assert found() == stopped
+
+
+@pytest.mark.parametrize("power", [math.nan, math.inf])
+def test_no_length_power_beyond_numbers(power):
+    with pytest.raises(ValueError, match=f"length_power={power}"):
+        beam_search(Table(1), torch.zeros(1, 1, dtype=torch.long), END, 3, length_power=power)
+
+
+def test_logits_that_are_not_numbers_give_no_hypothesis():
+    generator = LastToken(0)
+    generator.table[:] = math.nan
+    with pytest.raises(ValueError, match="NaN"):
+        beam_search(generator, torch.zeros(1, 1, dtype=torch.long), END, 3)

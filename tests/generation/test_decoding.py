@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from helpers.random_weights import randomized
 from helpers.small_training import parts
 
+from course_lib.datasets.batching import pad
+from course_lib.generation.beam import beam_search
+from course_lib.generation.constraints import suppress
 from course_lib.generation.decoding import greedy_decode, sample
-from course_lib.text.tokenizers import BOS, EOS
+from course_lib.models.gpt import GPT, GPTConfig
+from course_lib.text.tokenizers import BOS, EOS, PAD
 
 VOCAB = 6
 
@@ -113,6 +118,8 @@ assert graphs[0] == 1, graphs  # one piece of compiled code for all lengths
 
 def test_compiled_decoding_writes_the_same(device):
     """In its own process: the checks of shapes in these tests cannot be compiled."""
+    if device.startswith("second"):
+        pytest.skip("this system knows no second device outside of the test's own process")
     command = [sys.executable, "-c", COMPILED, str(device)]
     done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -125,3 +132,81 @@ def test_compiled_decoding_refuses_more_than_its_max_tokens():
         greedy_decode(
             objective.model.eval().generator(source, max_tokens=3), torch.full((2, 1), BOS), None, 4
         )
+
+
+WAYS = (greedy_decode, sample, beam_search)
+
+
+def small_gpt(device="cpu"):
+    sizes = {"vocab": 30, "d_model": 16, "heads": 2, "layers": 2, "max_tokens": 24}
+    torch.manual_seed(0)
+    return randomized(GPT(GPTConfig(**sizes)), device, scale=0.4)
+
+
+@pytest.mark.parametrize("decode", WAYS)
+def test_a_generator_is_for_one_text(decode):
+    """A second call would continue the first text; after a reset, it writes what a new generator writes."""
+    source = parts()[2].batch_of(range(2))[0]
+    translator, start = parts(dropout=0.0)[1].model.eval(), torch.full((2, 1), BOS)
+    for generator in (small_gpt().generator(), translator.generator(source)):
+        decode(generator, start, EOS, 4)
+        with pytest.raises(ValueError, match=f"has read {generator.length} tokens"):
+            decode(generator, start, EOS, 4)
+    used, new = small_gpt().generator(), small_gpt().generator()
+    greedy_decode(used, start, None, 4)
+    used.reset()
+    assert greedy_decode(used, start, None, 4) == greedy_decode(new, start, None, 4)
+
+
+@pytest.mark.parametrize("decode", WAYS)
+def test_padded_prompts_are_refused(decode, device):
+    model, right = small_gpt(device), pad([[5, 6, 7, 8, 9], [5, 6, 7]]).to(device)
+    for padded in (right, right.flip(1)):
+        with pytest.raises(ValueError, match=f"PAD .id {PAD}"):
+            decode(model.generator(), padded, EOS, 4)
+    generator = model.generator()
+    generator.padding = None  # as in a vocabulary without PAD
+    assert len(decode(generator, right, EOS, 4)) == 2
+    assert len(decode(model.generator(), right[1:], EOS, 4)) == 1  # one row may end in anything
+
+
+def test_prompts_of_one_length_are_continued_as_if_alone(device):
+    model, start = small_gpt(device), torch.tensor([[5, 6, 7], [8, 9, 10]], device=device)
+    alone = [greedy_decode(model.generator(), row[None], None, 6)[0] for row in start]
+    assert greedy_decode(model.generator(), start, None, 6) == alone
+
+
+@pytest.mark.parametrize("kind", [list, tuple, set, torch.tensor])
+def test_several_tokens_may_end_a_text(kind):
+    """Each text stops at whichever comes first."""
+    model, start = small_gpt(), torch.tensor([[i, j] for i in range(5, 15) for j in (3, 8)])
+    whole = greedy_decode(model.generator(), start, None, 12)
+    ends = [whole[0][3], whole[5][6]]
+    cut = [text[: min([n for n, i in enumerate(text) if i in ends], default=12)] for text in whole]
+    assert len({len(text) for text in cut}) > 2
+    assert greedy_decode(model.generator(), start, kind(ends), 12) == cut
+    found = beam_search(model.generator(), start, kind(ends), 12, width=1)
+    assert [h[0].ids for h in found] == cut
+    assert greedy_decode(model.generator(), start, [], 12) == whole
+
+
+def test_refusals_of_what_cannot_be_decoded():
+    model, start = small_gpt(), torch.tensor([[5, 6]])
+    source = parts()[2].batch_of(range(3))[0]
+    translator = parts(dropout=0.0)[1].model.eval()
+    for decode in WAYS:
+        with pytest.raises(ValueError, match="end=-1"):
+            decode(model.generator(), start, -1, 4)
+        with pytest.raises(ValueError, match=r"\(1, 0\)"):
+            decode(model.generator(), start[:, :0], EOS, 4)
+        with pytest.raises(ValueError, match="1 rows.* 3 sources"):
+            decode(translator.generator(source), torch.full((1, 1), BOS), EOS, 4)
+        assert decode(model.generator(), start[:0], EOS, 4) == []
+        assert decode(model.generator(), start[:0], EOS, 4, constraints=[suppress(3)]) == []
+
+
+def test_one_word_vocabularies():
+    model, start = GPT(GPTConfig(vocab=1, d_model=8, heads=1, max_tokens=8)).eval(), torch.zeros(2, 1).long()
+    assert greedy_decode(model.generator(), start, None, 3) == [[0, 0, 0]] * 2
+    assert sample(model.generator(), start, 0, 3, top_k=5, top_p=0.5) == [[], []]
+    assert [[h.ids for h in row] for row in beam_search(model.generator(), start, 0, 3)] == [[[]]] * 2

@@ -3,6 +3,8 @@
 import pytest
 import torch
 from helpers.small_training import parts
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import nn
 
 from course_lib.generation.quantization import Int8Linear, quantize_linears, quantize_rows
@@ -72,5 +74,46 @@ def size(model: nn.Module) -> int:
 
 
 def test_errors_name_the_bits():
-    with pytest.raises(ValueError, match="bits=9 is outside 2 to 8"):
+    with pytest.raises(ValueError, match="bits=9 is not a whole number from 2 to 8"):
         quantize_rows(weights(), 9)
+
+
+DTYPES = st.sampled_from([torch.float32, torch.bfloat16, torch.float16, torch.float64])
+
+
+@settings(deadline=None)
+@given(dtype=DTYPES, bits=st.integers(2, 8), power=st.floats(-46, 38), seed=st.integers(0, 99))
+def test_no_weight_of_any_type_and_size_is_off_by_more_than_half_a_step(dtype, bits, power, seed):
+    weight = (torch.randn(5, 40, generator=torch.Generator().manual_seed(seed)).double() * 10**power).to(
+        dtype
+    )
+    weight = torch.where(weight.isfinite(), weight, torch.finfo(dtype).max)
+    integers, scale = quantize_rows(weight, bits)
+    most = 2 ** (bits - 1) - 1
+    assert integers.abs().max() <= most and scale.dtype == torch.promote_types(dtype, torch.float32)
+    error = (integers.double() * scale.double() - weight.double()).abs()
+    assert (error <= scale.double() / 2 * (1 + 1e-4)).all()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_weights_that_are_not_finite_are_refused(value):
+    weight = weights()
+    weight[1, 2] = value
+    with pytest.raises(ValueError, match="1 weights are not finite"):
+        quantize_rows(weight)
+
+
+@pytest.mark.parametrize("bits", [1, 9, 2.5, True])
+def test_bits_are_whole_numbers(unchecked, bits):
+    with pytest.raises(ValueError, match=f"bits={bits} "):
+        quantize_rows(weights(), bits)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_layer_in_half_precision_computes_nearly_what_it_would_in_fp32(dtype):
+    """Also where the sums of products with the integers exceed the largest number of fp16."""
+    linear = nn.Linear(2000, 3).to(dtype)
+    x = torch.full((1, 2000), 30.0, dtype=dtype)
+    nn.init.constant_(linear.weight, 0.01)
+    y = quantize_linears(linear)(x)
+    assert y.dtype == dtype and torch.allclose(y.float(), torch.full((1, 3), 600.0), rtol=0.01)

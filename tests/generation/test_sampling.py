@@ -1,5 +1,7 @@
 """The probabilities a token is drawn with: equal to those of `transformers`, exact at the edges."""
 
+import math
+
 import pytest
 import torch
 
@@ -65,6 +67,33 @@ def test_a_cut_that_cuts_nothing(cuts, logits):
     torch.testing.assert_close(next_token_probabilities(logits, **cuts), logits.softmax(-1))
 
 
+def test_top_p_1_keeps_even_the_least_likely_of_50257_tokens():
+    p = (3 * torch.randn(50_257, generator=torch.Generator().manual_seed(1))).softmax(-1)
+    assert keep_top_p(p, 1.0).equal(p)
+
+
+@pytest.mark.parametrize("temperature", [1e-37, 1e-38, 1e-40, 1e-45, 1e-46, 1e-300])
+def test_a_temperature_below_fp32_is_greedy(temperature, logits):
+    assert next_token_probabilities(logits, temperature).equal(next_token_probabilities(logits, 0.0))
+
+
+def test_a_sum_that_hits_p_exactly_needs_no_further_token():
+    """The figure of transformers' own test, and what happens to tokens that are as likely."""
+    p = torch.tensor([[0.3, 0.1, 0.1, 0.5], [0.15, 0.3, 0.3, 0.25]])
+    kept = torch.tensor([[1, 0, 0, 1], [0, 1, 1, 1]]).bool()
+    assert keep_top_p(p, 0.8).gt(0).equal(kept)
+    for seed in range(20):  # the first n of numbers in steps of 1/64, with their exact sum
+        share = torch.rand(9, generator=torch.Generator().manual_seed(seed)).mul(6).round() + 1
+        share = torch.cat([share, 64 - share.sum(dim=0, keepdim=True)]).sort(descending=True).values / 64
+        for n in range(1, 10):
+            assert keep_top_p(share, share[:n].sum().item()).count_nonzero() == n
+
+
+def test_top_p_in_half_precision_sums_in_fp32():
+    p = torch.randn(5000, generator=torch.Generator().manual_seed(0)).softmax(-1).bfloat16()
+    assert keep_top_p(p, 0.9).gt(0).equal(keep_top_p(p.float(), 0.9).gt(0))
+
+
 def test_equal_tokens_do_not_exceed_k():
     assert (keep_top_k(torch.full((3, 8), 0.125), 5) > 0).sum(-1).tolist() == [5, 5, 5]
 
@@ -83,7 +112,12 @@ def test_ties_at_the_line():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("temperature", -0.1), ("top_k", 0), ("top_p", 0.0), ("top_p", 1.2), ("min_p", -0.1), ("min_p", 1.1)],
+    [
+        *[("temperature", value) for value in (-0.1, math.nan, math.inf)],
+        *[("top_k", value) for value in (0, -1)],
+        *[("top_p", value) for value in (0.0, 1.2, math.nan)],
+        *[("min_p", value) for value in (-0.1, 1.1, math.nan)],
+    ],
 )
 def test_refusal_names_the_setting(name, value, logits):
     with pytest.raises(ValueError, match=f"{name}={value}"):

@@ -1,5 +1,6 @@
 """Speculative decoding: greedy text is unchanged, sampled text has the model's distribution."""
 
+import inspect
 import itertools
 
 import pytest
@@ -10,7 +11,9 @@ from helpers.small_training import parts
 from course_lib.generation.decoding import greedy_decode
 from course_lib.generation.drafts import BigramDraft, ModelDraft
 from course_lib.generation.speculative import residual, speculative_decode, verify
+from course_lib.layers.kv_cache import GrowingCache, StaticCache
 from course_lib.models.gpt import GPT, GPTConfig
+from course_lib.tasks.language_modeling import SlidingGenerator
 from course_lib.text.tokenizers import BOS, EOS
 
 VOCAB = 7
@@ -114,11 +117,85 @@ def test_after_every_token_the_table_proposes_the_most_frequent_next_one():
     assert draft.propose([1], 0) == ([], [])
 
 
-def test_errors_name_both_numbers():
+def test_errors_name_the_numbers():
     with pytest.raises(ValueError, match="2 drafted tokens need 3 rows of p; it has 2"):
         verify(torch.eye(VOCAB)[:2], list(torch.eye(VOCAB)[:2]), [0, 1])
     model = gpt(1)
-    with pytest.raises(ValueError, match="max_tokens=0 and lookahead=4"):
+    with pytest.raises(ValueError, match="max_tokens=0 is not"):
         speculative_decode(model.generator(), Always(1), torch.tensor([[1]]), None, 0)
     with pytest.raises(ValueError, match="do not fit into a cache of max_tokens=24"):
         speculative_decode(model.generator(), Always(1), torch.tensor([[1]]), None, 30)
+    with pytest.raises(ValueError, match="2 rows"):  # without the tests' own checks of shapes
+        inspect.unwrap(speculative_decode)(model.generator(), Always(1), torch.tensor([[1], [2]]), None, 3)
+
+
+def test_a_generator_is_for_one_text_and_for_one_of_both():
+    model, start = gpt(1), torch.tensor([[1, 4]])
+    used = model.generator()
+    speculative_decode(used, Always(1), start, None, 5)
+    with pytest.raises(ValueError, match="has read"):
+        speculative_decode(used, Always(1), start, None, 5)
+    with pytest.raises(ValueError, match="has read"):
+        speculative_decode(model.generator(), ModelDraft(used), start, None, 5)
+    for prompt in range(VOCAB):  # also where one pass is all
+        both = model.generator()
+        with pytest.raises(ValueError, match="has read"):
+            speculative_decode(both, ModelDraft(both), torch.tensor([[prompt]]), None, 2)
+
+
+def test_a_draft_may_serve_several_texts():
+    model, draft = gpt(1), ModelDraft(gpt(1).generator())
+    for prompt in ([[1, 4]], [[1, 5, 2]], [[3]], [[1, 4]]):
+        start = torch.tensor(prompt)
+        expected = greedy_decode(model.generator(), start, None, 9)
+        found = speculative_decode(model.generator(), draft, start, None, 9)
+        assert [found.ids] == expected and found.accepted == found.drafted
+
+
+def test_several_tokens_may_end_a_text():
+    model = gpt(1)
+    for prompt in range(VOCAB):
+        start = torch.tensor([[prompt]])
+        expected = greedy_decode(model.generator(), start, [2, 5], 11)[0]
+        for draft in drafts(model):
+            assert speculative_decode(model.generator(), draft, start, [2, 5], 11).ids == expected
+
+
+def test_no_more_can_be_forgotten_than_was_read():
+    keys = torch.randn(1, 2, 3, 4)
+    for cache in (GrowingCache(8), StaticCache(8)):
+        cache.append(keys, keys)
+        for tokens in (4, -1):
+            with pytest.raises(ValueError, match=rf"3 tokens .*forget\({tokens}\)"):
+                cache.forget(tokens)
+        cache.forget(3)
+        assert cache.length == 0
+    _, objective, batches = parts(dropout=0.0)
+    source, start = batches.batch_of([0])[0], torch.tensor([[BOS, 4]])
+    for generator in (gpt(1).generator(), objective.model.eval().generator(source)):
+        expected = generator.read(start)
+        for tokens in (3, -1):
+            with pytest.raises(ValueError, match=r"2 tokens .*forget"):
+                generator.forget(tokens)
+        assert generator.length == 2  # a refusal leaves everything as it was
+        generator.forget(1)
+        assert torch.allclose(generator.read(start[:, 1:]), expected, atol=1e-5)
+
+
+def test_a_cache_takes_no_other_number_of_rows():
+    cache, keys = GrowingCache(8), torch.randn(3, 2, 1, 4)
+    cache.append(keys, keys)
+    with pytest.raises(ValueError, match="1 rows .* 3"):
+        cache.append(keys[:1], keys[:1])
+
+
+def test_a_sliding_generator_reads_again_what_it_was_not_told_to_forget():
+    model, start = gpt(1, max_tokens=6), torch.tensor([[1, 4, 5, 6, 3, 2]])
+    one, other = SlidingGenerator(model), SlidingGenerator(model)
+    one.read(start), other.read(start[:, :5])
+    one.forget(1)
+    for token in torch.tensor([0, 5]).view(-1, 1, 1):
+        assert torch.allclose(one.read(token), other.read(token), atol=1e-5)
+    one.reset()
+    alone = greedy_decode(SlidingGenerator(model), start.view(2, 3), None, 9)
+    assert greedy_decode(one, start.view(2, 3), None, 9) == alone

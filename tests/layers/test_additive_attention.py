@@ -5,8 +5,8 @@ from itertools import product
 import pytest
 import torch
 
-from course_lib.layers.attention import AdditiveAttention
 from course_lib.layers.masks import causal_mask, valid_lens_mask
+from course_lib.layers.multi_head_attention import AdditiveAttention
 
 BATCH, QUERIES, KEYS, D_QUERY, D_KEY, D_HIDDEN, D_VALUE = 2, 3, 5, 4, 6, 8, 7  # all different
 
@@ -108,3 +108,12 @@ def test_leading_axes_may_be_any():
 
 def test_parameter_count():
     assert sum(p.numel() for p in layer().parameters()) == D_HIDDEN * (D_QUERY + D_KEY + 1)
+
+
+@pytest.mark.parametrize("single", [0, 1])
+def test_a_single_vector_is_refused_by_its_shape(single, unchecked):
+    model, (q, k, v) = layer(), tensors()
+    given = [q[1], k[1]]
+    given[single] = given[single][0]
+    with pytest.raises(ValueError, match=rf"\({given[single].shape[0]},\)"):
+        model(*given, v[1])

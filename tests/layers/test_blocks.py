@@ -1,13 +1,16 @@
 """Blocks against PyTorch's own layers on copied weights, both ways round."""
 
+import inspect
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib.layers.attention import MultiHeadAttention
-from course_lib.layers.blocks import DecoderBlock, EncoderBlock, FeedForward, Residual
+from course_lib.layers.blocks import DecoderBlock, EncoderBlock, FeedForward
 from course_lib.layers.masks import causal_mask, valid_lens_mask
+from course_lib.layers.multi_head_attention import MultiHeadAttention
 from course_lib.layers.positions import RotaryPositions
 
 D, HEADS, D_FF, SOURCE, TARGET = 12, 3, 20, 5, 4
@@ -29,8 +32,8 @@ def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention):
 def copy_rest(ours, theirs):
     ours.feed_forward.w_in.load_state_dict(theirs.linear1.state_dict())
     ours.feed_forward.w_out.load_state_dict(theirs.linear2.state_dict())
-    for i, residual in enumerate(ours.residuals, start=1):
-        residual.norm.load_state_dict(getattr(theirs, f"norm{i}").state_dict())
+    for i in range(1, 4 if isinstance(ours, DecoderBlock) else 3):
+        getattr(ours, f"norm_{i}").load_state_dict(getattr(theirs, f"norm{i}").state_dict())
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
@@ -81,59 +84,52 @@ def test_the_future_is_hidden(norm, training):
     assert ((before[:, 4:] - after[:, 4:]).abs().amax(-1) > 1e-3).all()
 
 
-def test_residual_adds_the_sublayer_and_the_norm_stands_where_it_should():
-    torch.manual_seed(0)
-    x = torch.randn(2, 3, D)
-    pre, post = Residual(D, 0.0, "pre"), Residual(D, 0.0, "post")
-    assert torch.equal(pre(x, torch.zeros_like), x)
-    assert torch.allclose(post(x, torch.zeros_like), F.layer_norm(x, (D,)))
-    assert torch.allclose(pre(x, lambda y: 2 * y), x + 2 * F.layer_norm(x, (D,)), atol=1e-6)
-    assert torch.allclose(post(x, lambda y: 2 * y), F.layer_norm(3 * x, (D,)), atol=1e-6)
-
-
-@pytest.mark.parametrize("norm", ["pre", "post"])
-def test_residual_drops_what_the_sublayer_adds_and_nothing_else(norm):
-    torch.manual_seed(0)
-    x, residual, normal = torch.randn(2, 3, D), Residual(D, 0.4, norm), lambda y: F.layer_norm(y, (D,))
-    torch.manual_seed(1)
-    out = residual(x, lambda y: 2 * y)
-    torch.manual_seed(1)
-    if norm == "pre":
-        expected = x + F.dropout(2 * normal(x), 0.4)
-    else:
-        expected = normal(x + F.dropout(2 * x, 0.4))
-    assert torch.allclose(out, expected, atol=1e-6)
-    assert not torch.allclose(out, residual.eval()(x, lambda y: 2 * y), atol=0.1)
-
-
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("kind", [EncoderBlock, DecoderBlock])
-def test_a_block_gives_its_dropout_to_every_residual(kind, norm):
-    residuals = kind(D, HEADS, D_FF, dropout=0.3, norm=norm).residuals
-    for residual in residuals:
-        out = residual.dropout(torch.ones(100, 100))
-        assert (out == 0).float().mean().item() == pytest.approx(0.3, abs=0.03)
-    x, memory = torch.randn(2, TARGET, D), () if kind is EncoderBlock else (torch.randn(2, SOURCE, D),)
-    plain = kind(D, HEADS, D_FF, norm=norm)
-    assert torch.equal(plain(x, *memory), plain(x, *memory))  # by default none
+def test_dropout_acts_on_the_output_of_each_sublayer_and_on_nothing_else(kind, norm):
+    """Each sublayer adds ones (its norm returns x), so that the result shows what was dropped."""
+    torch.manual_seed(0)
+    block, x = kind(D, HEADS, D_FF, dropout=0.3, norm=norm), torch.zeros(2, 400, D)
+    memory = () if kind is EncoderBlock else (torch.randn(2, SOURCE, D),)
+    sublayers = [block.attention, *([block.cross_attention] if memory else []), block.feed_forward]
+    for sublayer in sublayers:
+        sublayer.forward = lambda x, *others, **more: torch.ones_like(x)
+    for i in range(1, len(sublayers) + 1):
+        setattr(block, f"norm_{i}", nn.Identity())
+    added = (block(x, *memory) * 0.7).round()  # of each sublayer 1 or, if it is dropped, 0
+    n = len(sublayers)
+    share = [math.comb(n, k) * 0.7**k * 0.3 ** (n - k) for k in range(n + 1)]
+    assert [(added == k).float().mean().item() for k in range(n + 1)] == pytest.approx(share, abs=0.02)
+    assert torch.equal(block.eval()(x, *memory), x + n)
+    assert kind(D, HEADS, D_FF).dropout.p == 0  # by default none
+
+
+def test_grouped_heads_and_epsilon_reach_the_layers():
+    encoder = EncoderBlock(D, HEADS, D_FF, kv_heads=1, epsilon=1e-3)
+    decoder = DecoderBlock(D, HEADS, D_FF, kv_heads=1, epsilon=1e-3)
+    for layer in (encoder.attention, decoder.attention, decoder.cross_attention):
+        assert layer.w_kv.out_features == 2 * D // HEADS
+    norms = [
+        module
+        for block in (encoder, decoder)
+        for module in block.modules()
+        if isinstance(module, nn.LayerNorm)
+    ]
+    assert [norm.eps for norm in norms] == [1e-3] * 5
+
+
+def test_a_block_always_applies_its_mask():
+    """There is no way past it: the first query sees itself alone."""
+    torch.manual_seed(0)
+    block, x = EncoderBlock(D, HEADS, D_FF), torch.randn(1, TARGET, D)
+    assert torch.allclose(block(x, causal_mask(TARGET))[:, :1], block(x[:, :1]), atol=1e-6)
+    assert list(inspect.signature(block.forward).parameters) == ["x", "mask", "cache"]
 
 
 def test_feed_forward_treats_every_position_alike():
     torch.manual_seed(0)
     layer, x = FeedForward(D, D_FF), torch.randn(2, 5, D)
     assert torch.allclose(layer(x)[:, 3:4], layer(x[:, 3:4]), atol=1e-6)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_feed_forward_spends_no_work_on_padding(dtype):
-    torch.manual_seed(0)
-    layer, x, real = FeedForward(D, D_FF), torch.randn(2, 5, D), torch.tensor([0, 1, 5, 6, 7])
-    with torch.autocast("cpu", torch.bfloat16, enabled=dtype == torch.bfloat16):
-        packed, whole = layer(x, real).flatten(0, 1), layer(x).flatten(0, 1)
-    assert packed.dtype == whole.dtype == dtype
-    assert torch.allclose(packed[real], whole[real], atol=1e-2 if dtype == torch.bfloat16 else 1e-6)
-    others = [i for i in range(10) if i not in real.tolist()]
-    assert packed[others].abs().max() == 0
 
 
 def test_parameter_counts():

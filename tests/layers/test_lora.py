@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from course_lib.generation.quantization import quantize_linears
 from course_lib.layers import LoRALinear, MultiHeadAttention, add_lora, merge_lora
 from course_lib.models.gpt import GPT, GPTConfig
 
@@ -154,7 +155,71 @@ def test_of_a_model_only_the_updates_are_trained() -> None:
 
 
 def test_what_cannot_be_adapted_is_named() -> None:
-    with pytest.raises(ValueError, match="rank=0 must be at least 1"):
+    with pytest.raises(ValueError, match="rank=0 is not a whole number of at least 1"):
         LoRALinear(nn.Linear(2, 2), rank=0)
     with pytest.raises(ValueError, match="no linear layer named w_q or w_kv"):
         add_lora(nn.Linear(2, 2), rank=1)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_merged_layers_keep_dtype_device_and_what_is_frozen(model: GPT, dtype: torch.dtype) -> None:
+    adapted = with_random_updates(model.to(dtype))
+    merged = merge_lora(adapted)
+    assert {p.dtype for p in merged.parameters()} == {dtype}
+    assert not any(p.requires_grad for p in merged.parameters())
+    assert merged(IDS).dtype == dtype
+    layer, update = merged.blocks[0].attention.w_q, adapted.blocks[0].attention.w_q
+    exact = update.linear.weight.double() + update.scale * update.b.double() @ update.a.double()
+    assert (layer.weight - exact).abs().max() <= torch.finfo(dtype).eps * exact.abs().max()
+    lazy = LoRALinear(nn.Linear(3, 4, device="meta"), rank=2)
+    assert merge_lora(lazy).weight.is_meta
+    lazy.linear.requires_grad_(True)
+    assert merge_lora(lazy).weight.requires_grad
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_an_update_that_is_not_finite_is_not_merged(model: GPT, value: float) -> None:
+    adapted = add_lora(model, rank=2)
+    with torch.no_grad():
+        adapted.blocks[1].attention.w_kv.b[0, 0] = value
+    with pytest.raises(ValueError, match="not finite"):
+        merge_lora(adapted)
+
+
+def test_a_second_call_leaves_the_first_update_trainable(model: GPT) -> None:
+    add_lora(add_lora(model, rank=2, names=("w_q",)), rank=2, names=("w_kv",))
+    trained = {name.split(".", 3)[3] for name, p in model.named_parameters() if p.requires_grad}
+    assert trained == {"w_q.a", "w_q.b", "w_kv.a", "w_kv.b"}
+    with pytest.raises(ValueError, match="it has an update already"):
+        add_lora(model, rank=2)
+
+
+def test_a_call_that_fails_freezes_nothing(unchecked, model: GPT) -> None:
+    for names in (("nope",), ("w_q", "attention")):
+        with pytest.raises(ValueError, match="linear layer"):
+            add_lora(model, rank=2, names=names)
+    assert all(p.requires_grad for p in model.parameters())
+
+
+def test_shared_layers_stay_shared(model: GPT) -> None:
+    model.blocks[1].attention.w_q = model.blocks[0].attention.w_q
+    adapted = add_lora(model, rank=2)
+    for one in (adapted, merge_lora(adapted)):
+        assert one.blocks[1].attention.w_q is one.blocks[0].attention.w_q
+        assert one.blocks[1].attention.w_kv is not one.blocks[0].attention.w_kv
+
+
+def test_int8_layers_are_refused_by_name(unchecked, model: GPT) -> None:
+    with pytest.raises(ValueError, match="Int8Linear is not a linear layer with floating-point weights"):
+        add_lora(quantize_linears(model), rank=2)
+    with pytest.raises(ValueError, match="Int8Linear cannot be merged"):
+        merge_lora(quantize_linears(add_lora(model, rank=2)))
+
+
+@pytest.mark.parametrize(
+    "settings", [{"rank": 1.5}, {"rank": True}, {"rank": -1}]
+    + [{"rank": 2, "alpha": alpha} for alpha in (0, -1.0, float("nan"), float("inf"))]
+)  # fmt: skip
+def test_settings_outside_their_range(unchecked, settings) -> None:
+    with pytest.raises(ValueError, match=f"^{list(settings)[-1]}="):
+        LoRALinear(nn.Linear(2, 2), **settings)

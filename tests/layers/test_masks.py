@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from course_lib.layers.masks import causal_mask, masked_softmax, nonpad_indices, padding_mask, valid_lens_mask
+from course_lib.layers.masks import causal_mask, masked_softmax, padding_mask, valid_lens_mask
 
 
 def test_padding_mask_hides_padding_from_every_query(device):
@@ -12,22 +12,6 @@ def test_padding_mask_hides_padding_from_every_query(device):
     mask = padding_mask(ids, pad=0)
     assert mask.shape == (2, 1, 1, 4)
     assert mask[:, 0, 0].tolist() == [[True, True, False, False], [True, True, True, False]]
-
-
-def test_real_tokens_are_counted_row_by_row():
-    ids = torch.tensor([[5, 6, 0, 0], [7, 8, 9, 0]])
-    assert nonpad_indices(ids, pad=0, multiple=1).tolist() == [0, 1, 4, 5, 6]
-    assert nonpad_indices(ids, pad=0, multiple=4).tolist() == [
-        0,
-        1,
-        4,
-        5,
-        6,
-        2,
-        3,
-        7,
-    ]  # filled up with padding
-    assert nonpad_indices(ids[:, :2], pad=0).tolist() == [0, 1, 2, 3]  # there is none
 
 
 @pytest.mark.parametrize(("queries", "keys"), [(1, 1), (4, 4), (1, 5), (3, 5)])
@@ -85,3 +69,15 @@ def test_masked_softmax_leaves_the_scores_as_they_are():
     before = scores.clone()
     masked_softmax(scores, torch.rand(4, 7) > 0.5)
     assert torch.equal(scores, before)
+
+
+def test_a_mask_of_one_row_per_sequence_hides_its_keys_in_every_head():
+    """Two sentences, one of which is nothing but padding."""
+    mask = padding_mask(torch.tensor([[5, 6, 0], [0, 0, 0]]), pad=0)
+    weights = masked_softmax(torch.zeros(2, 4, 2, 3), mask)
+    assert weights[0].eq(torch.tensor([0.5, 0.5, 0.0])).all() and not weights[1].any()
+
+
+def test_masked_softmax_refuses_a_mask_of_numbers(unchecked):
+    with pytest.raises(ValueError, match="the mask has dtype torch.float32; it must be torch.bool"):
+        masked_softmax(torch.zeros(2, 2), torch.ones(2, 2))

@@ -6,7 +6,7 @@ from helpers.random_weights import randomized
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from course_lib.layers.attention import attention
+from course_lib.layers.multi_head_attention import attention
 from course_lib.layers.pixel_attention import PixelAttention
 
 

@@ -151,14 +151,15 @@ def test_a_row_that_may_look_nowhere():
 
 def test_ours_equals_the_fixed_lecture_on_copied_weights(device):
     theirs, ours = model_of(FIXED, device), model_of(device=device, ours=True)
+    rng = torch.Generator().manual_seed(6)  # the same weights on every device
     for parameter in theirs.parameters():
-        torch.nn.init.normal_(parameter, std=0.4)
+        parameter.data.copy_(0.4 * torch.randn(parameter.shape, generator=rng))
     d2l_course.copy_encoder(ours.encoder, theirs.encoder)
     d2l_course.copy_decoder(ours.decoder, theirs.decoder)
     assert torch.allclose(ours(*inputs(device)), theirs(*inputs(device)), atol=1e-4)
     lecture = model_of(LECTURE, device)
     lecture.load_state_dict(theirs.state_dict())
-    assert not torch.allclose(ours(*inputs(device)), lecture(*inputs(device)), atol=1e-1)
+    assert not torch.allclose(ours(*inputs(device)), lecture(*inputs(device)), atol=1e-2)
 
 
 def test_parameter_counts():

@@ -9,7 +9,7 @@ import torch
 from helpers.few_pairs import few_pairs
 from torch import nn
 
-from course_lib.layers.attention import attention
+from course_lib.layers.multi_head_attention import attention
 from course_lib.lectures.dlstudio import (
     EOS,
     SOS,

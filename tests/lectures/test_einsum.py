@@ -50,7 +50,7 @@ def test_encoder_block_equals_ours_on_copied_weights():
     randomise(theirs)
     x, mask = torch.randn(2, S, E), padding_mask(torch.tensor([[1] * 6, [1] * 4 + [0] * 2]), 0)
     ours, expected = course_encoder_block(theirs), theirs(x, x, x, mask)
-    assert isinstance(ours, blocks.EncoderBlock) and ours.residuals[0].place == "post"
+    assert isinstance(ours, blocks.EncoderBlock) and not ours.pre_norm
     assert torch.allclose(ours(x, mask), expected, atol=1e-4)
     one_head = ours.attention.w_q.weight.unflatten(0, (HEADS, -1)).unflatten(-1, (HEADS, -1))
     assert torch.equal(one_head[1, :, 1], theirs.attention.queries.weight)
@@ -91,7 +91,7 @@ def test_dropout_stands_after_the_norm():
     theirs, x, mask = TransformerBlock(E, HEADS, 0.5, EXPANSION), torch.randn(40, S, E), causal_mask(S)
     ours = course_encoder_block(theirs)
     assert (theirs(x, x, x, mask) == 0).float().mean().item() == pytest.approx(0.5, abs=0.05)
-    assert (ours(x, mask) == 0).sum() == 0 and ours.residuals[0].dropout.p == 0.5
+    assert (ours(x, mask) == 0).sum() == 0 and ours.dropout.p == 0.5
 
 
 # ---- what every model of the course must do

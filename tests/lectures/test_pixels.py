@@ -6,7 +6,7 @@ import pytest
 import torch
 from helpers.random_weights import randomized
 
-from course_lib.layers.attention import attention
+from course_lib.layers.multi_head_attention import attention
 from course_lib.layers.pixel_attention import PixelAttention
 from course_lib.lectures.dlstudio import AttentionBlock, as_pixel_attention, part_by_part
 

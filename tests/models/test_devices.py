@@ -10,8 +10,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from course_lib.generation.sampling import next_token_probabilities
-from course_lib.layers.attention import AdditiveAttention
-from course_lib.layers.kv_cache import DecoderCache, StaticCache
+from course_lib.generation.state import new_caches
+from course_lib.layers.kv_cache import MemoryCache, StaticCache
+from course_lib.layers.multi_head_attention import AdditiveAttention
 from course_lib.layers.pixel_attention import PixelAttention
 from course_lib.lectures.dlstudio import (
     Deviations,
@@ -81,11 +82,16 @@ def test_translating(positions, static):
     if static is None:
         return stays(model, ids(), ids(BATCH, 4))
 
+    model.to("meta")  # the tables of positions are computed on the CPU, and then lie there
+
     def read(source, target):
-        memory, cache = model.to("meta").encode(source), DecoderCache(2, 8, static)
+        memory = model.encode(source)
+        caches = [(own, MemoryCache()) for own in new_caches(2, 8, static)]
         for tokens in (target[:, :2], target[:, 2:3]):
-            model.decode(tokens, memory, cache)
-            cache.select(ids(BATCH))
+            model.decode(tokens, memory, caches)
+            for own, cross in caches:
+                own.select(ids(BATCH))
+                cross.select(ids(BATCH))
 
     stays(read, ids(), ids(BATCH, 4))
 
@@ -108,7 +114,7 @@ def test_reading_texts(pooling, causal):
 
 
 @pytest.mark.parametrize("pooling", vit.POOLINGS)
-@pytest.mark.parametrize("positions", vit.POSITIONS)
+@pytest.mark.parametrize("positions", vit.GRIDS)
 @pytest.mark.parametrize("tokenizer", vit.TOKENIZERS)
 def test_reading_images(pooling, positions, tokenizer):
     form = {"pooling": pooling, "positions": positions, "tokenizer": tokenizer}

@@ -5,7 +5,13 @@ import torch
 from helpers.random_weights import randomized
 
 from course_lib.models.gpt import GPT, GPTConfig
-from course_lib.models.interventions import ablate_head, patch_residuals, patching_map, residual_stream
+from course_lib.models.interventions import (
+    ablate_head,
+    head_outputs,
+    patch_residuals,
+    patching_map,
+    residual_stream,
+)
 
 CONFIG = {"vocab": 23, "d_model": 12, "heads": 3, "layers": 2, "max_tokens": 16}
 DEPTHS, TOKENS = range(3), 7
@@ -91,6 +97,28 @@ def test_an_ablated_head_is_one_whose_output_weights_are_zero(model, runs, block
     weight.copy_(before)
     assert torch.allclose(ablated, by_weights, atol=1e-5)
     assert not torch.allclose(ablated, model(runs[0]), atol=1e-2)
+
+
+def test_the_outputs_of_the_heads_are_what_the_layer_merges(model, runs):
+    x, block = residual_stream(model, runs[0])[1], model.blocks[1]
+    x = x + block.attention.w_o(head_outputs(model, runs[0])[1].flatten(-2))
+    expected = residual_stream(model, runs[0])[2]
+    assert torch.allclose(x + block.feed_forward(block.norm_2(x)), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("head", range(3))
+def test_a_head_gives_what_it_is_told_and_the_others_what_they_did(model, runs, head):
+    own, other = (head_outputs(model, ids)[1] for ids in runs)
+    before = model(runs[0])
+    with ablate_head(model, 1, head, instead=own[:, :, head]):
+        assert torch.allclose(model(runs[0]), before, atol=1e-5)
+    expected = own.clone()
+    expected[:, :, head] = other[:, :, head]
+    with ablate_head(model, 1, head, instead=other[:, :, head]):
+        replaced = residual_stream(model, runs[0])[2]
+    x, block = residual_stream(model, runs[0])[1], model.blocks[1]
+    x = x + block.attention.w_o(expected.flatten(-2))
+    assert torch.allclose(x + block.feed_forward(block.norm_2(x)), replaced, atol=1e-4)
 
 
 def test_an_intervention_ends_with_its_block_even_after_an_error(model, runs):

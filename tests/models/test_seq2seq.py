@@ -8,7 +8,7 @@ from torch import nn
 
 from course_lib.generation.decoding import greedy_decode
 from course_lib.layers.hooks import record_attention
-from course_lib.layers.kv_cache import DecoderCache
+from course_lib.layers.kv_cache import MemoryCache, StaticCache
 from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.text.tokenizers import BOS, EOS, PAD
 
@@ -32,9 +32,9 @@ def test_rotary_positions_are_in_every_block_and_share_one_table():
 
 def test_with_outputs_of_zero_every_sublayer_adds_nothing_at_first():
     model, ids = model_of(**MODERN, zero_outputs=True), random_ids(2, 5)
-    memory = model.encode(ids)
-    assert torch.equal(memory.hidden_states, model.encoder_norm(model.embed(ids)))
-    assert torch.equal(model.decode(ids, memory), model.decoder_norm(model.embed(ids)))
+    encoded = model.encode(ids)
+    assert torch.equal(encoded.memory, model.encoder_norm(model.embed(ids)))
+    assert torch.equal(model.decode(ids, encoded), model.decoder_norm(model.embed(ids)))
     loss = model(ids, ids).square().sum()
     loss.backward()
     assert all(block.feed_forward.w_out.weight.grad.abs().max() > 0 for block in model.decoder)
@@ -108,16 +108,19 @@ def test_the_cache_that_compiled_code_uses_equals_one_pass(form):
     model, source, target = model_of(**form), random_ids(3, 5), random_ids(3, 7)
     source[1, 3:] = PAD
     whole, memory = model(source, target), model.encode(source)
-    cache, position, rows = DecoderCache(3, 9, static=True), 0, torch.arange(3)
+    caches = [(StaticCache(9), MemoryCache()) for _ in model.decoder]
+    position, rows = 0, torch.arange(3)
     for size in (3, 1, 1, 2):
-        states = model.decode(target[rows, position : position + size], memory, cache)
+        states = model.decode(target[rows, position : position + size], memory, caches)
         position += size
         assert torch.allclose(model.output_logits(states), whole[rows, position - size : position], atol=1e-5)
-        assert cache.length == position
+        assert all(own.length == position for own, _ in caches)
         if position == 4:  # in the middle, two of the sentences go on
             chosen = torch.tensor([2, 1])
             rows, memory = rows[chosen], memory.select(chosen)
-            cache.select(chosen)
+            for own, cross in caches:
+                own.select(chosen)
+                cross.select(chosen)
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)

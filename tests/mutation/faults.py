@@ -3,12 +3,12 @@
 import ast
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from pathlib import Path
 
-from mutation.operators import replacements
+from mutation.operators import Replacement, replacements
 
 Functions = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 # Nothing runs that these say, or it only words an error.
@@ -40,7 +40,9 @@ class Fault:
         return Path(self.module).stem, self.function, self.operator, f"{self.before} -> {self.after}{number}"
 
 
-def faults_in(source: str, module: str) -> list[Fault]:
+def faults_in(
+    source: str, module: str, operators: Callable[[ast.AST], Iterator[Replacement]] = replacements
+) -> list[Fault]:
     """Every fault that the operators can plant into a module, in the order of its lines."""
     lines = source.encode().splitlines(keepends=True)
     starts = [0]
@@ -48,7 +50,7 @@ def faults_in(source: str, module: str) -> list[Fault]:
         starts.append(starts[-1] + len(line))
     found = []
     for node, function in _places(ast.parse(source)):
-        for operator, old, new in replacements(node):
+        for operator, old, new in operators(node):
             begin = starts[old.lineno - 1] + old.col_offset
             end = starts[old.end_lineno - 1] + old.end_col_offset
             after = ast.unparse(ast.fix_missing_locations(new))

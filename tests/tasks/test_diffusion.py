@@ -307,7 +307,38 @@ def test_pictures_are_drawn_in_evaluation_mode_and_the_mode_comes_back(training)
     assert model.modes == (False, False, False) and model.training is training
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_the_table_stays_exact_in_every_precision(dtype):
+    """In bf16, 1 - ᾱ after one step of 1000 would be 0."""
+    diffusion, model = Diffusion(1000).to(dtype), UNet(UNetConfig(steps=1000)).to(dtype)
+    assert diffusion.alpha_bar.equal(Diffusion(1000).alpha_bar)
+    images = sample(model, diffusion, (2, 1, 8, 8), num_steps=3)
+    assert images.dtype == dtype and images.isfinite().all()
+    clean = random_pictures(2, 1, 8, 8).to(dtype)
+    assert diffusion.add_noise(clean, torch.tensor([1, 1000]), clean).dtype == dtype
+    assert noise_loss(model, diffusion, clean, torch.tensor([1, 1000])).isfinite().all()
+    loss, pixels = DiffusionLoss(model, diffusion)(clean)
+    assert pixels == clean.numel() and loss.isfinite() and loss.dtype == torch.float32
+
+
+def test_the_table_is_there_after_the_meta_device():
+    with torch.device("meta"):
+        diffusion = Diffusion(25)
+    assert diffusion.to_empty(device="cpu").alpha_bar.equal(Diffusion(25).alpha_bar)
+
+
+def test_no_picture_at_all():
+    loss, pixels = DiffusionLoss(UNet(CONFIG), Diffusion(25))(torch.zeros(0, 3, 4, 4))
+    assert (loss, pixels) == (0, 0)
+
+
 # ---- bad input
+
+
+@pytest.mark.parametrize("eta", [-0.1, 1.1, math.nan])
+def test_the_scale_of_the_noise_has_a_range(eta):
+    with pytest.raises(ValueError, match=f"eta={eta}"):
+        sample(UNet(CONFIG), Diffusion(25), SHAPE, eta=eta)
 
 
 def test_refusals():
@@ -325,5 +356,5 @@ def test_refusals():
         model(x[:, :, :3], t)
     with pytest.raises(ValueError, match="groups=4 does not divide width=10"):
         UNet(UNetConfig(widths=(8, 10), groups=4))
-    with pytest.raises(ValueError, match="heads=5 does not divide channels=12"):
+    with pytest.raises(ValueError, match="heads=5 does not divide width=12, the last"):
         UNet(UNetConfig(widths=(8, 12), groups=4, heads=5))

@@ -201,13 +201,15 @@ def test_a_saved_classifier_comes_back(tmp_path, tokenizer):
 
 
 def test_files_that_do_not_belong_together_are_refused(tmp_path):
-    save_classifier(tmp_path / "model", model_of(), ["a", "b"])
+    with pytest.raises(ValueError, match="2 class names, but the model has classes=5"):
+        save_classifier(tmp_path / "model", model_of(), ["a", "b"])
+    save_classifier(tmp_path / "model", model_of(), ["a", "b", "c", "d", "e"])
+    path = tmp_path / "model" / "config.json"
+    about = json.loads(path.read_text())
+    path.write_text(json.dumps({**about, "classes": ["a", "b"]}))
     with pytest.raises(ValueError, match="2 class names, but the model has classes=5"):
         load_classifier(tmp_path / "model")
-    about = json.loads((tmp_path / "model" / "config.json").read_text())
-    (tmp_path / "model" / "config.json").write_text(
-        json.dumps({**about, "model": {**about["model"], "d_model": 12}, "classes": ["a"] * 5})
-    )
+    path.write_text(json.dumps({**about, "model": {**about["model"], "d_model": 12}}))
     with pytest.raises(ValueError, match="is of another model"):
         load_classifier(tmp_path / "model")
     with pytest.raises(FileNotFoundError):

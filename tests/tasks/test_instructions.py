@@ -53,6 +53,12 @@ def test_raw_text_has_variants_of_lists_but_no_request() -> None:
     assert not any(map(request.search, documents))
 
 
+@pytest.mark.parametrize("chatty", [-0.1, 1.1, float("nan")])
+def test_a_fraction_has_a_range(chatty: float) -> None:
+    with pytest.raises(ValueError, match=f"chatty={chatty}"):
+        instruction_pairs(3, chatty=chatty)
+
+
 def test_requests_and_answers() -> None:
     pairs = instruction_pairs(300, seed=1)
     assert pairs == instruction_pairs(300, seed=1) != instruction_pairs(300, seed=2)

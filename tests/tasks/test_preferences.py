@@ -115,6 +115,33 @@ def test_before_the_first_step_the_loss_is_log_2(model: GPT, tokenizer: WordToke
     assert loss.item() / number.item() == pytest.approx(math.log(2), abs=1e-6) and number == 3
 
 
+def test_dropout_is_off_in_the_policy_as_in_the_reference(tokenizer: WordTokenizer) -> None:
+    """As in TRL; otherwise, the margins would begin as noise. The modes stay as they were."""
+    batch = PreferenceBatches(PREFERENCES, tokenizer, batch=3).batch_of(range(3))
+    torch.manual_seed(0)
+    model = GPT(GPTConfig(vocab=len(tokenizer), d_model=16, heads=2, layers=1, max_tokens=16, dropout=0.5))
+    objective = DPOLoss(model).train()
+    loss, number = objective(*batch)
+    assert loss.item() / number.item() == pytest.approx(math.log(2), abs=1e-6)
+    assert all(module.training for module in objective.modules())
+    loss.backward()
+    assert all(p.grad is not None for p in model.parameters())
+
+
+def test_log_probabilities_of_a_bf16_model_are_summed_in_fp32(model: GPT) -> None:
+    ids = torch.randint(5, model.config.vocab, (4, 16), generator=torch.Generator().manual_seed(0))
+    labels, model = ids.roll(-1, 1), model.bfloat16()
+    found = sequence_log_prob(model, ids, labels)
+    each = model(ids).double().log_softmax(-1).gather(-1, labels[..., None])
+    assert torch.allclose(found.double(), each.sum((1, 2)), atol=1e-4) and found.dtype == torch.float32
+
+
+@pytest.mark.parametrize("beta", [0.0, -0.1, math.nan, math.inf])
+def test_beta_is_positive(beta: float, model: GPT) -> None:
+    with pytest.raises(ValueError, match=f"beta={beta}"):
+        DPOLoss(model, beta)
+
+
 def test_training_favors_the_chosen_answers_and_leaves_the_reference_alone(
     model: GPT, tokenizer: WordTokenizer
 ) -> None:
@@ -132,3 +159,10 @@ def test_training_favors_the_chosen_answers_and_leaves_the_reference_alone(
             for texts in (batch[:2], batch[2:])
         ]
     assert (gains[0] > gains[1]).all()
+
+
+def test_preferences_are_cleaned_as_requests_are_later(tokenizer: WordTokenizer) -> None:
+    """An invisible character or a second space in a text makes no other ids."""
+    dirty = [Preference("sort  b\u200b a", "\ufeffa b", "sure : a\u00a0b"), *PREFERENCES[1:]]
+    [found], [wanted] = (PreferenceBatches(ones, tokenizer, batch=3) for ones in (dirty, PREFERENCES))
+    assert all(map(torch.equal, found, wanted))

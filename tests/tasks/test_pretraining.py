@@ -48,6 +48,17 @@ def test_masks_come_anew_and_the_same_chance_gives_the_same(many):
     assert (everything[~is_special(many)] == 50).float().mean() > 0.75
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_at_least_one_token_is_chosen_if_there_is_one(seed):
+    _, labels = mask_tokens(
+        torch.tensor([[BOS, 5, 6, EOS, PAD], [BOS, EOS, PAD, PAD, PAD]]), 50, 1e-6, rng(seed)
+    )
+    assert (labels != NOT_COUNTED).sum() == 1 and labels.max() in (5, 6)
+    ids = torch.tensor([[BOS, EOS]])
+    same, labels = mask_tokens(ids, 50, rng=rng(seed))
+    assert torch.equal(same, ids) and (labels == NOT_COUNTED).all()
+
+
 @pytest.mark.parametrize("fraction", [0.0, -0.1, 1.01])
 def test_a_share_outside_0_to_1_is_refused(many, fraction):
     with pytest.raises(ValueError, match=rf"fraction={fraction} is outside \(0, 1\]"):

@@ -126,8 +126,8 @@ def test_the_encoder_equals_pytorchs() -> None:
             other.self_attn.out_proj.load_state_dict(attention.w_o.state_dict())
             other.linear1.load_state_dict(mine.feed_forward.w_in.state_dict())
             other.linear2.load_state_dict(mine.feed_forward.w_out.state_dict())
-            other.norm1.load_state_dict(mine.residuals[0].norm.state_dict())
-            other.norm2.load_state_dict(mine.residuals[1].norm.state_dict())
+            other.norm1.load_state_dict(mine.norm_1.state_dict())
+            other.norm2.load_state_dict(mine.norm_2.state_dict())
         ids = pad(ROWS)
         x = ours.embedding(ids) + ours.positions.table[: ids.shape[1]]
         x = ours.norm(x) if norm == "post" else x
@@ -182,7 +182,7 @@ def test_training_drops_features_of_the_embeddings_and_of_each_sublayer(norm: st
     kept = dropped != 0
     assert kept.float().mean().item() == pytest.approx(0.75, abs=0.05)
     assert torch.allclose(dropped[kept], whole[kept] / 0.75, atol=1e-5)
-    assert [m.p for m in encoder.blocks.modules() if isinstance(m, nn.Dropout)] == [0.25] * 4
+    assert [m.p for m in encoder.blocks.modules() if isinstance(m, nn.Dropout)] == [0.25] * 2  # one per block
 
 
 def test_a_new_encoder_has_the_spread_and_the_epsilon_of_bert() -> None:
@@ -272,3 +272,12 @@ def test_refusals_name_both_numbers() -> None:
             LabelledBatches(ROWS, labels, classes=2)
     with pytest.raises(ValueError, match="empty batch"):
         predict(classifier(), [])
+
+
+def test_the_last_token_is_the_last_that_is_no_padding_wherever_the_padding_is() -> None:
+    model = classifier("last token").eval()
+    ids = pad([[5, 6, 7], [8, 0, 9]], to=5)
+    left = ids.roll(2, dims=1)
+    for padded, places in ((ids, [2, 2]), (left, [4, 4])):
+        states = model.encoder.hidden_states(padded)
+        assert torch.equal(model.features(padded), states[torch.arange(2), torch.tensor(places)])

@@ -6,6 +6,7 @@ import random
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
+from course_lib.exercises.ch06c import chrf
 from course_lib.text.bleu import corpus_bleu, held_out_scores, sentence_bleu_d2l
 
 THE_CAT = "the cat is on the mat"
@@ -28,7 +29,7 @@ def _sacrebleu(candidates, references, max_n, smooth):
 
 
 @pytest.mark.parametrize("smooth", [False, True])
-@pytest.mark.parametrize("max_n", [1, 2, 4, 6])
+@pytest.mark.parametrize("max_n", range(1, 7))
 def test_equals_sacrebleu(max_n: int, smooth: bool) -> None:
     scores = set()
     for seed in range(60):
@@ -132,3 +133,29 @@ def test_held_out_scores_are_sacrebleus() -> None:
         held_out_scores(candidates, references[:2])
     with pytest.raises(ValueError, match="0 candidates"):
         held_out_scores([], [])
+
+
+@pytest.mark.parametrize("max_n", range(1, 7))
+@pytest.mark.parametrize("max_chars", range(1, 7))
+@pytest.mark.parametrize("max_words", range(3))
+def test_orders_are_sacrebleus(max_n: int, max_chars: int, max_words: int) -> None:
+    candidates, references = ([" ".join(words) for words in side] for side in _random_corpus(max_n, 5, 6))
+    scores = held_out_scores(candidates, references, max_n, max_chars, max_words)
+    bleu, chrf = BLEU(max_ngram_order=max_n), CHRF(char_order=max_chars, word_order=max_words)
+    assert scores.bleu == bleu.corpus_score(candidates, [references]).score
+    assert scores.chrf == chrf.corpus_score(candidates, [references]).score
+    assert f"nc:{max_chars}|nw:{max_words}" in scores.signature
+
+
+@pytest.mark.parametrize("orders", [(0,), (4, 0), (4, 6, -1)])
+def test_orders_below_one_are_refused(orders: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="less than 1, 1, 0"):
+        held_out_scores(["a"], ["a"], *orders)
+
+
+def test_chrf_of_the_exercise_is_sacrebleus_for_any_length() -> None:
+    draw = random.Random(0)
+    for _ in range(300):
+        candidate, reference = ("".join(draw.choices("ab c", k=draw.randrange(9))) for _ in range(2))
+        expected = CHRF().sentence_score(candidate, [reference]).score
+        assert chrf.CHRF.reference(candidate, reference) == pytest.approx(expected, abs=1e-9)

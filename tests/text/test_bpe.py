@@ -2,6 +2,7 @@
 
 import random
 import sys
+from itertools import pairwise
 
 import pytest
 
@@ -128,3 +129,69 @@ def test_training_stops_when_nothing_is_left_to_merge() -> None:
 
 def test_encode_batch_is_encode_for_each(tokenizer: ByteBPE) -> None:
     assert tokenizer.encode_batch(SENTENCES) == [tokenizer.encode(text) for text in SENTENCES]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_merges_are_made_in_their_order_the_leftmost_first(seed: int) -> None:
+    """Also where two merges give the same token, so that a merge can make an earlier one possible."""
+    draw = random.Random(seed)
+    for _ in range(50):
+        tokenizer = ByteBPE()
+        for _ in range(draw.randrange(12)):
+            pair = tuple(draw.choices([97, 98, 99, *range(BYTES, len(tokenizer.pieces))], k=2))
+            if pair not in tokenizer.rules:
+                tokenizer._add(pair)
+        word = bytes(draw.choices(b"abc", k=draw.randrange(25)))
+        ids = list(word)
+        while found := [
+            (tokenizer.rules[p][0], i) for i, p in enumerate(pairwise(ids)) if p in tokenizer.rules
+        ]:
+            _, i = min(found)
+            ids[i : i + 2] = [tokenizer.rules[ids[i], ids[i + 1]][1]]
+        assert tokenizer._encode_word(word) == ids
+
+
+def test_the_work_grows_with_the_length_of_a_word_and_not_with_its_square() -> None:
+    class Rules(dict):
+        looked_up = 0
+
+        def __contains__(self, pair: object) -> bool:
+            self.looked_up += 1
+            return super().__contains__(pair)
+
+    tokenizer = ByteBPE.train(["aaaa aaaaaaaa aaaaaaaaaaaaaaaa"], 6)
+    work = []
+    for letters in (1000, 4000):
+        tokenizer.rules = Rules(tokenizer.rules)
+        tokenizer.encode("a" * letters)
+        work.append(tokenizer.rules.looked_up)
+    assert work[1] < 5 * work[0] < 20 * 1000
+
+
+def test_words_are_those_of_gpt_2_but_for_digits_and_english_endings() -> None:
+    regex = pytest.importorskip("regex")
+    theirs = regex.compile(r" ?[\p{L}\p{N}_]+| ?[^\s\p{L}\p{N}_]+|\s+(?!\S)|\s+")
+    draw = random.Random(0)
+    for _ in range(2000):
+        text = "".join(draw.choices("ab1 _!  \n\tñ\u0301\u093f", k=12))
+        assert split_words(text) == theirs.findall(text)
+    assert split_words("a   b  ") == ["a", "  ", " b", "  "]
+
+
+def test_saved_and_loaded(tokenizer: ByteBPE, tmp_path) -> None:
+    tokenizer.save(tmp_path / "bytes.json")
+    again = ByteBPE.load(tmp_path / "bytes.json")
+    assert (again.pieces, again.merges, again.rules) == (tokenizer.pieces, tokenizer.merges, tokenizer.rules)
+    assert all(again.encode(text) == tokenizer.encode(text) for text in [*SENTENCES, *ANY_TEXT])
+    for wrong in (
+        "{}",
+        "[1]",
+        "no",
+        '{"merges": 5}',
+        '{"merges": [[1, 999]]}',
+        '{"merges": [[-1, 2]]}',
+        '{"merges": [1]}',
+    ):
+        (tmp_path / "wrong.json").write_text(wrong)
+        with pytest.raises(ValueError, match="wrong.json"):
+            ByteBPE.load(tmp_path / "wrong.json")

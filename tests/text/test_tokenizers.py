@@ -1,5 +1,8 @@
 """Tokenizers: round trips, special tokens, files, padding and buckets."""
 
+import copy
+import multiprocessing
+import pickle
 import subprocess
 import sys
 
@@ -7,7 +10,8 @@ import pytest
 import tokenizers
 
 from course_lib.datasets.batching import BucketBatchSampler, pad
-from course_lib.text.tokenizers import BOS, EOS, PAD, SPECIAL_TOKENS, UNK, Tokenizer
+from course_lib.text.bpe import ByteBPE
+from course_lib.text.tokenizers import BOS, EOS, PAD, SPECIAL_TOKENS, UNK, CharTokenizer, Tokenizer
 
 TEXTS = [
     "The old dog sleeps near the door.",
@@ -153,3 +157,45 @@ def test_an_id_outside_the_vocabulary_is_named():
     tokenizer = Tokenizer.train(["one two"], vocab=20)
     with pytest.raises(IndexError, match=f"id {len(tokenizer)} is none of the {len(tokenizer)} ids"):
         tokenizer.decode([len(tokenizer)])
+
+
+@pytest.mark.parametrize("i", [-1, -2, 2**32, 10**20])
+def test_no_id_counts_from_the_end(i):
+    for tokenizer in (Tokenizer.train(["one two"], vocab=20), CharTokenizer(["a"]), ByteBPE()):
+        for read in (tokenizer.__getitem__, lambda i, tokenizer=tokenizer: tokenizer.decode([i])):
+            with pytest.raises(IndexError, match=f"id {i} is none of the {len(tokenizer)} ids"):
+                read(i)
+
+
+SPECIAL = "the [PAD] [EOS] door"
+
+
+def test_copies_encode_as_the_original_does(tokenizer):
+    expected = tokenizer.encode(SPECIAL)
+    pickled = (pickle.loads(pickle.dumps(tokenizer, n)) for n in range(2, pickle.HIGHEST_PROTOCOL + 1))
+    for same in (copy.copy(tokenizer), copy.deepcopy(tokenizer), *pickled):
+        assert same.encode(SPECIAL) == expected and not {PAD, EOS} & set(expected)
+        assert same.fingerprint == tokenizer.fingerprint
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_worker_processes_encode_as_their_parent_does(tokenizer, method):
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip("this system cannot fork")
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        assert pool.apply(tokenizer.encode, [SPECIAL]) == tokenizer.encode(SPECIAL)
+
+
+def test_a_vocabulary_never_exceeds_its_size():
+    texts = ["the cat sat on the mat . él dijo ¿qué tal?"]
+    for vocab in (6, 10, 24):
+        assert len(Tokenizer.train(texts, vocab, kind="words")) <= vocab
+        with pytest.raises(ValueError, match=f"vocab={vocab} is too small: .* 25 tokens"):
+            Tokenizer.train(texts, vocab)
+    for vocab in (25, 26, 40):
+        assert len(Tokenizer.train(texts, vocab)) <= vocab
+
+
+def test_the_sign_of_a_space_is_a_space():
+    tokenizer = Tokenizer.train(["abc d d", "abc▁d d"], 60)
+    assert tokenizer.encode("abc▁d d") == tokenizer.encode("abc d d")

@@ -21,7 +21,7 @@ def test_the_newest_are_kept(tmp_path):
 
 
 def test_keeping_none_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="keep=0 must be at least 1"):
+    with pytest.raises(ValueError, match="keep=0 is not a whole number of at least 1"):
         Checkpoints(tmp_path, keep=0)
 
 

@@ -1,8 +1,14 @@
 """Learning rates against the formulas, and settings that contradict each other."""
 
+import copy
 import math
+import pickle
+from dataclasses import fields, replace
 
 import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from course_lib.training.config import TrainConfig, learning_rate
 
@@ -67,13 +73,81 @@ def test_the_rate_falls_only_once_the_end_is_known(schedule):
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("given", "message"),
     [
         ({}, "steps=None, minutes=None"),
         ({"steps": 5, "minutes": 1.0}, "steps=5, minutes=1.0"),
         ({"steps": 5, "schedule": "step"}, "schedule='step'"),
     ],
 )
-def test_contradictions_are_refused(settings, message):
+def test_contradictions_are_refused(given, message):
     with pytest.raises(ValueError, match=message):
-        TrainConfig(**settings)
+        TrainConfig(**given)
+
+
+WRONG = {
+    "steps": st.integers(max_value=0) | st.floats() | st.booleans() | st.text(),
+    "minutes": st.floats(max_value=0) | st.sampled_from([math.nan, math.inf, True, "5"]),
+    "optimizer": st.text() | st.none(),
+    "lr": st.floats(max_value=0) | st.sampled_from([math.nan, math.inf, True, "0.1", None]),
+    "warmup": st.integers(max_value=-1) | st.floats() | st.booleans(),
+    "schedule": st.text() | st.none(),
+    "min_lr": st.floats(max_value=-1e-9) | st.floats(min_value=0.02) | st.sampled_from([math.nan, True, "0"]),
+    "weight_decay": st.floats(max_value=-1e-9) | st.sampled_from([math.nan, math.inf, True, None]),
+    "clip": st.floats(max_value=0) | st.sampled_from([math.nan, True, "1", 0]),
+    "accumulate": st.integers(max_value=0) | st.floats() | st.booleans() | st.none(),
+    "average": st.floats(max_value=-1e-9) | st.floats(min_value=1) | st.sampled_from([math.nan, True, "0"]),
+    "precision": st.text() | st.none(),
+    "compile": st.text() | st.none() | st.integers(min_value=2),
+    "evaluate_every": st.integers(max_value=-1) | st.floats() | st.booleans() | st.none(),
+    "checkpoint_every": st.integers(max_value=-1) | st.floats() | st.booleans() | st.none(),
+    "seed": st.integers(max_value=-1) | st.integers(min_value=2**32) | st.floats() | st.booleans(),
+}
+
+
+def test_each_field_has_a_range():
+    assert {field.name for field in fields(TrainConfig)} == WRONG.keys()
+
+
+@pytest.mark.parametrize("field", WRONG)
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_every_field_knows_its_range(unchecked, field, data):
+    value = data.draw(WRONG[field])
+    with pytest.raises(ValueError, match=f"^{field}=") as error:
+        TrainConfig(**{"steps": None if field == "minutes" else 10, "lr": 0.01, field: value})
+    assert len(str(error.value).splitlines()) <= 1 + len(str(value).splitlines())
+
+
+@given(
+    steps=st.integers(min_value=1),
+    lr=st.floats(min_value=1e-300, max_value=1e300),
+    clip=st.none() | st.floats(min_value=1e-300),
+    average=st.floats(0, 1, exclude_max=True),
+)
+def test_what_is_inside_every_range_is_taken(steps, lr, clip, average):
+    config = TrainConfig(steps=steps, lr=lr, min_lr=lr, clip=clip, average=average)
+    assert pickle.loads(pickle.dumps(config)) == copy.deepcopy(config) == replace(config) == config
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine"])
+def test_the_rate_ends_at_its_minimum(schedule):
+    """PyTorch's own schedules, without a warm-up."""
+    config = TrainConfig(steps=10, lr=0.5, min_lr=0.1, warmup=0, schedule=schedule)
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.5)
+    schedules = torch.optim.lr_scheduler
+    theirs = {
+        "linear": lambda: schedules.LinearLR(optimizer, 1.0, end_factor=0.1 / 0.5, total_iters=10),
+        "cosine": lambda: schedules.CosineAnnealingLR(optimizer, T_max=10, eta_min=0.1),
+    }[schedule]()
+    for step in range(11):
+        assert learning_rate(step, 10, config) == pytest.approx(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        theirs.step()
+    assert learning_rate(99, 10, config) == 0.1
+
+
+@pytest.mark.parametrize("schedule", ["noam", "constant"])
+def test_a_schedule_without_an_end_has_no_minimum(schedule):
+    with pytest.raises(ValueError, match="min_lr=0.1 is for linear and cosine"):
+        TrainConfig(steps=10, lr=0.5, min_lr=0.1, schedule=schedule)

@@ -200,7 +200,7 @@ def test_a_gradient_that_is_not_finite_stops_the_run_at_its_step(tmp_path, preci
 
 @pytest.fixture
 def fp16_on_a_cpu(monkeypatch):
-    monkeypatch.setattr(trainer, "precision_of_training", lambda *_: "fp16")
+    monkeypatch.setattr(trainer, "choose_precision", lambda *_: "fp16")
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])

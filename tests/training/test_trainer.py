@@ -17,7 +17,6 @@ from helpers.small_training import PAIRS, in_processes, parts, run
 from torch import nn
 
 from course_lib.datasets.batching import Batches, EpochBatchSampler, TensorExamples
-from course_lib.layers.attention import MultiHeadAttention, cpu_bf16_attention
 from course_lib.tasks.translation import translate
 from course_lib.text.unigram import unigram_loss
 from course_lib.training import trainer
@@ -326,24 +325,6 @@ def test_bf16_learns_too():
     history, model = run(steps=60, precision="bf16")
     assert history.losses[-1] < history.losses[0] / 2
     assert all(p.dtype == torch.float32 for p in model.parameters())
-
-
-def test_bf16_on_a_cpu_replaces_the_fused_attention_kernel():
-    _, model = run(steps=2, precision="bf16")
-    attends = {module.attend for module in model.modules() if isinstance(module, MultiHeadAttention)}
-    assert attends == {cpu_bf16_attention}
-
-
-def test_fp32_keeps_the_fused_attention_kernel(monkeypatch):
-    used, fused = [], torch.nn.functional.scaled_dot_product_attention
-
-    def noted(*args, **more):
-        used.append(args[0].dtype)
-        return fused(*args, **more)
-
-    monkeypatch.setattr("torch.nn.functional.scaled_dot_product_attention", noted)
-    run(steps=2, precision="fp32")
-    assert set(used) == {torch.float32} and len(used) == 2 * 3  # three attention layers
 
 
 def test_a_compiled_model_gives_the_same_losses():

@@ -70,11 +70,17 @@ def test_a_log_file_gets_the_lines_without_a_bar(capsys):
     assert capsys.readouterr() == ("seen a\nseen b\n", "")
 
 
-def test_a_bar_may_be_left_out_in_a_terminal_too(monkeypatch):
-    shown = Terminal()
-    monkeypatch.setattr(progress_bar.sys, "stderr", shown)
-    assert list(tracked("ab", "spelling", "letter", shown=False)) == ["a", "b"]
-    assert shown.getvalue() == ""
+def test_a_log_file_gets_a_new_line_once_a_minute(monkeypatch):
+    log = io.StringIO()
+    with ProgressBar(total=10_000, desc="training", file=log) as bar:
+        clock = [bar.start_t]
+        bar._time = lambda: clock[0]
+        for _ in range(10_000):
+            clock[0] += 0.03  # five minutes in all
+            bar.update()
+    lines = log.getvalue().splitlines()
+    assert 6 <= len([line for line in lines if line]) <= 8 and "\r" not in log.getvalue()
+    assert all(line.startswith("training:") for line in lines if line) and "10000/10000" in log.getvalue()
 
 
 def test_every_bar_of_the_library_is_this_one():

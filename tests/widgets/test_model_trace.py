@@ -121,8 +121,16 @@ def test_an_endless_translation_is_cut_and_a_long_sentence_refused():
     assert len(endless.chosen_ids) == MAX_TARGET and EOS not in endless.chosen_ids
     with pytest.raises(ValueError, match=rf"\d+ tokens: the explorer shows at most {MAX_SOURCE}"):
         trace_translation(model, tokenizer, "I was here. " * 20)
-    with pytest.raises(ValueError, match="0 tokens"):
+    with pytest.raises(ValueError, match="prompt is empty"):
         trace_gpt(*small_world(), " ")
+
+
+def test_what_is_typed_is_prepared_as_the_training_texts_and_unknown_tokens_of_a_gpt_are_refused(translation):
+    soft = SENTENCE[0] + "\u00ad" + SENTENCE[1:]
+    assert trace_translation(*real_translator(), f"\ufeff{soft} ").source_ids == translation.source_ids
+    model, tokenizer = small_world()
+    with pytest.raises(ValueError, match="does not contain unheardof"):
+        trace_gpt(model, tokenizer, f"{tokenizer[5]} unheardof")
 
 
 def unpacked(place: dict, data: bytes) -> np.ndarray:

@@ -65,7 +65,7 @@ def test_the_gradients_are_those_of_each_block() -> None:
 
 
 @pytest.mark.parametrize(
-    ("losses", "said"),
+    ("ends", "said"),
     [
         ((5.4, 5.5, 5.4), "Every run collapsed"),
         ((5.4, 3.0, 3.1), "1 of 3 runs collapsed"),
@@ -74,14 +74,24 @@ def test_the_gradients_are_those_of_each_block() -> None:
         ((3.0, 3.1, 3.2), "No run collapsed"),
     ],
 )
-def test_the_verdict(losses: tuple[float, ...], said: str) -> None:
-    assert said in norms.verdict(losses)
+def test_the_verdict(ends: tuple[float, ...], said: str) -> None:
+    recipe = norms.runs_of("post", 6, 4e-3, 0)[0].recipe
+    assert said in norms.verdict(
+        [norm_runs.Curve(recipe, (6.0, *[end] * norm_runs.ENDING), 0.0) for end in ends]
+    )
+
+
+def test_a_run_is_judged_by_its_last_100_steps_as_in_chapter_5() -> None:
+    recipe = norms.runs_of("post", 6, 4e-3, 0)[0].recipe
+    noisy = norm_runs.Curve(recipe, (6.0, 5.1, 5.35, 5.1, 5.1), 0.0)
+    assert noisy.end == pytest.approx(5.1625) and noisy.collapsed
+    assert not norm_runs.Curve(recipe, (6.0, 5.35, 5.1, 5.1, 5.1, 5.1), 0.0).collapsed
 
 
 def test_the_unigram_level_is_that_of_the_data() -> None:
     data, tokenizer = norm_runs.material()
     targets = [i for _, target in TranslationDataset(data.train, tokenizer) for i in target[1:]]
-    assert unigram_loss(targets, norm_runs.VOCAB) == pytest.approx(norms.UNIGRAM, abs=0.005)
+    assert unigram_loss(targets, norm_runs.VOCAB) == pytest.approx(norm_runs.UNIGRAM, abs=0.005)
 
 
 def test_the_stored_runs_are_whole_and_of_the_same_making() -> None:

@@ -10,7 +10,7 @@ from torch import nn
 from course_lib.datasets import load_images
 from course_lib.experiments import pixel_attention as pixel_runs
 from course_lib.experiments import symmetry_denoiser as mirrors
-from course_lib.layers.attention import attention
+from course_lib.layers.multi_head_attention import attention
 from course_lib.tasks.diffusion import noise_loss
 from course_lib.tasks.image_classification import to_floats
 from course_lib.widgets import diffusion, pixels
@@ -157,6 +157,16 @@ def test_the_text_says_how_much_is_left(t, said):
     explorer.controls["t"].value = t
     assert said in text_of(explorer)
     assert f"{pixel_runs.trained()[1].alpha_bar[t]:.1%} of the variance is signal" in text_of(explorer)
+
+
+def test_where_nothing_is_visible_the_text_gives_the_error_of_the_mean_digit():
+    noised, estimates = diffusion.there()
+    guesses = diffusion.mean_digit(), estimates[80, 0]
+    of_mean, of_network = ((guess - noised[0, 0]).abs().mean() for guess in guesses)
+    explorer = diffusion_explorer()
+    explorer.controls["t"].value = 80
+    assert f"the mean of all digits would be off by {of_mean:.2f}" in text_of(explorer)
+    assert of_network > of_mean + 0.1  # this network's estimate is not that mean, so the text must not say so
 
 
 # ---- stored runs

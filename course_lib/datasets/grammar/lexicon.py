@@ -1,7 +1,7 @@
 """Lexicon: the entries of the tables of `data/`, with regular forms filled in by rule."""
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from course_lib.datasets.grammar import english, spanish
 from course_lib.datasets.grammar.tables import rows
@@ -19,10 +19,18 @@ class Entry:
         lists = {name: tuple(cell.split()) for name, cell in cells.items() if name in LISTS}
         self.__dict__ |= cells | lists
 
+    if TYPE_CHECKING:  # the columns differ from table to table
+
+        def __getattr__(self, column: str) -> Any: ...
+
 
 class Noun(Entry):
     """A noun in both languages; for a person, in the gender that the table gives the English noun."""
 
+    english: str
+    spanish: str
+    gender: str
+    kinds: tuple[str, ...]
     count, preposition, plural, spanish_plural = "count", "", "", ""
 
     def __init__(self, **cells: str):
@@ -43,6 +51,10 @@ class Person(Noun):
 
 class Adjective(Entry):
     """An adjective with its copula (ser or estar) and the kinds of nouns it can describe."""
+
+    english: str
+    comparative: str
+    kinds: tuple[str, ...]
 
     def __init__(self, **cells: str):
         super().__init__(**cells)

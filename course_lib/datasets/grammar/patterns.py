@@ -228,7 +228,7 @@ def comparison(dice: Dice) -> Pair:
     adjective = dice.entry("adjectives")
     kind = dice.pick(adjective.kinds)
     first, human = _described(dice, kind), kind in ("person", "man")
-    second = subject(dice, (kind,)) if human else topic(dice, first.noun)
+    second = topic(dice, first.noun) if first.noun and not human else subject(dice, (kind,))
     require(adjective.graded == "yes" and adjective.copula == "ser" and kind != "place")
     require(first.english != second.english and (human or first.many == second.many))
     require(second.person != 3 and {first.person, second.person} not in ({0, 3}, {1, 3}))

@@ -96,7 +96,7 @@ class Phrase(NamedTuple):
         return self.person > 2
 
 
-PRONOUNS = tuple(Phrase(**row | {"person": int(row["person"])}) for row in rows("pronouns"))
+PRONOUNS = tuple(Phrase(**dict[str, Any](row) | {"person": int(row["person"])}) for row in rows("pronouns"))
 WITH = {"con mí": "conmigo", "con ti": "contigo"}
 
 

@@ -45,10 +45,26 @@ REACH = Exercise(
             lambda w, k: k * w ** (k - 1),
         ),
         mistake(
+            "your answer does not depend on k",
+            "w is the derivative over a single step. The path from an input k steps back has k of them, and "
+            "the chain rule multiplies their derivatives.",
+            lambda w, k: w,
+        ),
+        mistake(
             "your code loses the sign",
             "A negative w flips the sign at every step, so the derivative is negative for odd k. Keep "
             "w as it is.",
             lambda w, k: abs(w) ** k,
+        ),
+        mistake(
+            "your answer is wrong for k = 0",
+            "The newest input enters the last hidden state directly: 0 steps back, the derivative is w⁰ = 1.",
+            lambda w, k: w ** max(k, 1),
+        ),
+        mistake(
+            "your answer adds the derivatives of all inputs up to k steps back",
+            "Each input has its own derivative. Return only w^k, that of the input k steps back.",
+            lambda w, k: sum(w**i for i in range(k + 1)),
         ),
     ),
 )
@@ -137,6 +153,12 @@ COST = Exercise(
             "A GRU has three sets of weights with two matrices each. Count 6·d² multiplications per "
             "token.",
             value(-64), value(0),
+        ),
+        mistake(
+            "your answer counts too much for the attention",
+            "The exercise counts multiplications alone. The scores take n²·d of them and the weighted "
+            "averages n²·d: together 2·n²·d, not 4·n²·d.",
+            value(32),
         ),
         mistake(
             "your answer is the square of the width",

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
-from course_lib.layers.attention import attention
+from course_lib.layers.multi_head_attention import attention
 
 CROSS = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])  # keys that point right, up, left
 NUMBERS = torch.tensor([[10.0], [20.0], [60.0]])
@@ -53,6 +53,7 @@ HARD = Exercise(
             "your code takes one best key for all queries",
             "Without `dim`, argmax searches the whole matrix. Each query has its own best key: use dim=-1.",
             lambda q, k, v: v[(q @ k.T).argmax() % len(k)],
+            lambda q, k, v: v[(q @ k.T).argmax()],
         ),
         mistake(
             "your code returns the key instead of its value",
@@ -88,6 +89,17 @@ HARD = Exercise(
             lambda q, k, v: attention(q, k, v)[0],
             lambda q, k, v: (q @ k.T).softmax(dim=-1) @ v,
         ),
+        mistake(
+            "your code ignores the sign of the scores",
+            "A large negative dot product is the worst match, not the best. Take the argmax of the scores "
+            "as they are.",
+            lambda q, k, v: v[(q @ k.T).abs().argmax(dim=-1)],
+        ),
+        mistake(
+            "your code weights the values by the scores",
+            "A hard lookup returns one value unchanged: that of the key with the largest score.",
+            lambda q, k, v: q @ k.T @ v,
+        ),
     ),
 )
 
@@ -104,6 +116,12 @@ AVERAGE = Exercise(
             "your code gives all keys the same weight",
             "The plain mean is the same for every query. Multiply each value by its own weight, then add.",
             lambda weights, v: v.mean(dim=0).expand(len(weights), -1),
+        ),
+        mistake(
+            "your code applies a softmax to the weights",
+            "They already are weights: each row sums to 1. Another softmax makes them nearly equal. Multiply "
+            "the values by the weights as they are.",
+            lambda weights, v: weights.softmax(dim=-1) @ v,
         ),
         mistake(
             "your code divides by the number of keys",

@@ -8,12 +8,14 @@ import torch
 from torch import Tensor
 
 from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
+from course_lib.exercises.watching import without
 
 # Variants of a handwritten softmax: what it subtracts (SHIFTS) and what it divides by (SUMS).
 SHIFTS: dict[str, Callable[[Tensor], Tensor | float]] = {
     "none": lambda scores: 0.0,
     "row": lambda scores: scores.max(-1, keepdim=True).values,
     "column": lambda scores: scores.max(0, keepdim=True).values,
+    "axis 1": lambda scores: scores.amax(1, keepdim=True),
     "table": lambda scores: scores.max(),
     "mean": lambda scores: scores.mean(-1, keepdim=True),
     "no keepdim": lambda scores: scores.max(-1).values,
@@ -42,7 +44,8 @@ def _softmaxes(shifts: str, totals: str) -> tuple[Answer, ...]:
 
 SOFTMAX = Exercise(
     id="01.softmax",
-    reference=lambda scores: scores.softmax(-1),
+    reference=_softmax("row", "row"),
+    run=without("softmax", "log_softmax", "softmin", "special_softmax", "_softmax"),
     inputs=(
         (torch.tensor([0.0, 1.0]),),
         (torch.tensor([[1.0, 2.0, 3.0], [3.0, 3.0, 0.0]]),),
@@ -66,9 +69,9 @@ SOFTMAX = Exercise(
             _softmax("table", "row"),
         ),
         mistake(
-            "your code subtracts the mean instead of the maximum",
-            "Some exponents are still above 0, so scores far above their mean overflow. Subtract the "
-            "largest score of each row.",
+            "your code subtracts less than the maximum",
+            "After subtracting the mean or the minimum, some exponents are still above 0, so large scores "
+            "overflow. Subtract the largest score of each row.",
             _softmax("mean", "row"),
         ),
         mistake(
@@ -76,7 +79,13 @@ SOFTMAX = Exercise(
             "Each row belongs to one query and must sum to 1 over its last axis. Use dim=-1: counted "
             "from the front, the last axis gets a new number as soon as there is a batch.",
             *_softmaxes("none, row, column", "column, axis 1"),
-            lambda scores: scores.softmax(1),
+            _softmax("axis 1", "axis 1"),
+        ),
+        mistake(
+            "your code calls PyTorch's softmax",
+            "This time, write it yourself: subtract the largest score of each row, exponentiate, and divide "
+            "by the sum of the row.",
+            lambda scores: scores.softmax(-1),
         ),
         mistake(
             "your code divides by the sum of the whole matrix",
@@ -101,6 +110,12 @@ SOFTMAX = Exercise(
             "Without exp, negative scores give negative weights, and a sum of 0 gives infinite ones. "
             "Exponentiate the scores before you divide.",
             lambda scores: scores / scores.sum(-1, keepdim=True),
+        ),
+        mistake(
+            "your code uses the sigmoid",
+            "The sigmoid looks at each score alone, so the rows do not sum to 1. Divide the exponentials of "
+            "a row by their sum.",
+            lambda scores: scores.sigmoid(),
         ),
     ),
 )
@@ -167,6 +182,22 @@ TEMPERATURE = Exercise(
             "A low temperature makes large exponents: 3/0.01 = 300, and exp(300) is infinite in "
             "float32. Subtract the largest score after dividing, or use torch.softmax.",
             lambda scores, temperature: _softmax("none", "row")(scores / temperature),
+        ),
+        mistake(
+            "your code has no softmax",
+            "Scores divided by the temperature are still scores. Apply the softmax along the last axis.",
+            lambda scores, temperature: scores / temperature,
+        ),
+        mistake(
+            "your code divides by the square of the temperature",
+            "Divide by the temperature itself.",
+            lambda scores, temperature: (scores / temperature**2).softmax(-1),
+        ),
+        mistake(
+            "your code multiplies the weights by the temperature",
+            "The weights must sum to 1. Divide the scores by the temperature, and leave the weights as they "
+            "are.",
+            lambda scores, temperature: (scores / temperature).softmax(-1) * temperature,
         ),
     ),
 )

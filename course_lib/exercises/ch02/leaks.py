@@ -1,105 +1,11 @@
-"""Masked softmax, and a gradient test that finds leaks."""
-
-import math
+"""A gradient test that finds leaks."""
 
 import torch
 from torch import Tensor
 
 from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
-from course_lib.layers.attention import attention
-from course_lib.layers.masks import causal_mask, masked_softmax
-
-
-def _filled(fill: float) -> Answer:
-    return lambda scores, mask: scores.masked_fill(~mask, fill).softmax(-1)
-
-
-def _along(dim: int) -> tuple[Answer, ...]:
-    """Softmax along another axis, with NaN or with zeros if no key is visible."""
-
-    def plain(scores: Tensor, mask: Tensor) -> Tensor:
-        return scores.masked_fill(~mask, -math.inf).softmax(dim)
-
-    return plain, lambda scores, mask: plain(scores, mask).nan_to_num(0.0)
-
-
-def _after(scores: Tensor, mask: Tensor) -> Tensor:
-    return scores.softmax(-1) * mask
-
-
-def _after_and_divided(eps: float) -> Answer:
-    return lambda scores, mask: _after(scores, mask) / (_after(scores, mask).sum(-1, keepdim=True) + eps)
-
-
-MASKED_SOFTMAX = Exercise(
-    id="02.masked_softmax",
-    reference=masked_softmax,
-    inputs=(
-        (torch.tensor([[0.0, 0.0, 1.0]]), torch.tensor([[True, True, False]])),
-        (torch.tensor([[1.0, 2.0], [0.0, 3.0]]), torch.tensor([[True, False], [True, True]])),
-        (torch.tensor([[0.0, 1.0, 300.0]]), torch.tensor([[True, True, False]])),
-        (
-            torch.tensor([[1.0, 2.0, 3.0], [3.0, 1.0, 0.0]]),
-            torch.tensor([[True, False, True], [False, False, False]]),
-        ),
-        (normal(2, 3, 4), torch.ones(3, 4, dtype=torch.bool).tril()),
-    ),
-    mistakes=(
-        mistake(
-            "your code gives NaN for a query with no visible keys",
-            "Each exp(−∞) is 0, so the row becomes 0/0. Set such rows to 0 afterwards: those where "
-            "mask.any(dim=-1, keepdim=True) is False.",
-            _filled(-math.inf),
-        ),
-        mistake(
-            "your code gives masked keys weight if a query has no visible keys",
-            "Softmax depends only on score differences, so no finite fill value works if the whole row "
-            "has it. Set such rows to 0 afterwards.",
-            *(_filled(fill) for fill in (-1e4, -1e6, -1e9, -1e20, torch.finfo(torch.float32).min)),
-            *(lambda scores, mask, f=f: (scores - f * ~mask).softmax(-1) for f in (1e4, 1e6, 1e9, 1e20)),
-        ),
-        mistake(
-            "your code masks after the softmax",
-            "The masked scores are still in the denominator, so the rows do not sum to 1, and the "
-            "missing mass leaks how high those scores are. Set masked scores to −∞ before the softmax.",
-            _after,
-        ),
-        mistake(
-            "your code masks after the softmax and renormalizes",
-            "On paper this is correct. But if a masked score is far above the others, every remaining "
-            "weight has already been rounded to 0. Set masked scores to −∞ before the softmax.",
-            _after_and_divided(0.0),
-            _after_and_divided(1e-9),
-            lambda scores, mask: _after_and_divided(0.0)(scores, mask).nan_to_num(0.0),
-        ),
-        mistake(
-            "your code sets masked scores to 0",
-            "0 is a score like any other: exp(0) = 1. Only −∞ gives a weight of 0.",
-            _filled(0.0),
-        ),
-        mistake(
-            "your code masks the visible keys",
-            "`mask` is True where a query may attend, but masked_fill fills where its mask is True. "
-            "Pass it ~mask.",
-            lambda scores, mask: masked_softmax(scores, ~mask),
-            lambda scores, mask: scores.masked_fill(mask, -math.inf).softmax(-1),
-        ),
-        mistake(
-            "your code multiplies the mask by infinity",
-            "0 · ∞ is NaN, which ruins the visible positions. Use masked_fill or torch.where, which "
-            "leave them alone.",
-            lambda scores, mask: (scores + ~mask * -math.inf).softmax(-1),
-            lambda scores, mask: (scores + ~mask * -math.inf).softmax(-1).nan_to_num(0.0),
-        ),
-        mistake(
-            "your code takes the softmax along the wrong axis",
-            "The weights of each query must sum to 1 over its keys, the last axis. Use dim=-1.",
-            *_along(-2),
-            *_along(0),
-            *_along(1),
-        ),
-    ),
-)
+from course_lib.layers.masks import causal_mask
+from course_lib.layers.multi_head_attention import attention
 
 
 class Causal:
@@ -155,6 +61,13 @@ class Opposites:
         return torch.stack([mixed, -mixed], dim=-1)
 
 
+class Faint:
+    """Layer that adds a millionth of the previous token to each token."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x + 1e-6 * torch.cat([torch.zeros_like(x[:1]), x[:-1]])
+
+
 def _probed(row: Tensor) -> Tensor:
     """Sum of the features of an output, each with a random weight, the same for every row."""
     return row @ normal(len(row))
@@ -178,6 +91,10 @@ def _both(table: Answer) -> tuple[Answer, ...]:
     )
 
 
+def _larger_than(small: float) -> Answer:
+    return lambda gradients: (gradients.abs() > small).any(-1)
+
+
 def _after_change(layer: Answer, x: Tensor, change: Tensor) -> Tensor:
     """Table from adding `change` to one token at a time, without gradients."""
     steps = torch.eye(len(x))[..., None] * change  # (changed token, tokens, d)
@@ -186,15 +103,16 @@ def _after_change(layer: Answer, x: Tensor, change: Tensor) -> Tensor:
 
 DEPENDS = Exercise(
     id="02.depends",
-    reference=_table,
+    reference=lambda layer, x: _table(layer, x),
     inputs=(
-        (EachAlone(), normal(2, 1)),
+        (EachAlone(), torch.tensor([[1.0], [2.0]])),
         (Causal(), normal(3, 3)),
         (NextOnly(), normal(4, 3)),
         (MiddleOfNext(), normal(3, 3)),
         (BothSides(), normal(3, 2)),
         (MaskedAfterSoftmax(), normal(4, 5)),
         (Opposites(), normal(3, 2)),
+        (Faint(), normal(3, 4)),
     ),
     mistakes=(
         mistake(
@@ -202,6 +120,12 @@ DEPENDS = Exercise(
             "If the features of an output always add up to the same number, the gradient of their sum is 0. "
             "Give each feature its own weight: (layer(x)[i] * probe).sum().",
             lambda layer, x: _table(layer, x, torch.sum),
+        ),
+        mistake(
+            "your code takes small derivatives for none",
+            "However weak, a dependence is a leak that training can make stronger. Derivatives of hidden "
+            "tokens are exactly 0: compare with != 0.",
+            *(one for small in (1e-5, 1e-4, 1e-3, 1e-2) for one in _both(_larger_than(small))),
         ),
         mistake(
             "your code sums all rows before taking the gradient",

@@ -49,6 +49,7 @@ VALID_LENS = Exercise(
             "so its batch axis lines up with the queries. Give it shape (batch, 1, keys).",
             lambda valid_lens, keys: torch.arange(keys) < valid_lens[..., None],
             lambda valid_lens, keys: torch.arange(keys) < valid_lens[:, None],
+            lambda valid_lens, keys: torch.arange(keys) < valid_lens,
         ),
         mistake(
             "your mask allows only one length per sentence",
@@ -130,6 +131,23 @@ BOTH = Exercise(
             "your mask treats 0 as padding, whatever `pad` is",
             "With another `pad`, the id 0 may be a word. Compare ids with `pad`.",
             lambda ids, pad: (ids != 0)[:, None, :] & _causal(ids),
+        ),
+        mistake(
+            "your mask shows the padding and hides the words",
+            "`ids == pad` is True at the padding. In this course, True means visible: ids != pad.",
+            lambda ids, pad: (ids == pad)[:, None, :] & _causal(ids),
+        ),
+        mistake(
+            "your mask shows one token of the future",
+            "Query i may see keys j ≤ i: tril() without an argument keeps the diagonal and what is below it.",
+            lambda ids, pad: (
+                (ids != pad)[:, None, :] & torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).tril(1)
+            ),
+        ),
+        mistake(
+            "your mask has no causal part",
+            "Hiding padded queries does not hide the future. Combine the padding mask with a causal mask.",
+            lambda ids, pad: (ids != pad)[:, None, :] & (ids != pad)[:, :, None],
         ),
     ),
 )

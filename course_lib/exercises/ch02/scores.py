@@ -40,8 +40,8 @@ BMM = Exercise(
         ),
         mistake(
             "your code sums over the batch",
-            "einsum sums over every letter missing on the right of the arrow. Without n, the scores of "
-            "all sentences end up in one matrix.",
+            "Each sentence has its own scores, so n must be the first axis of the result. In einsum, a "
+            "letter that is missing after the arrow is summed over.",
             _einsum("nqd,nkd->qk"),
         ),
         mistake(
@@ -52,13 +52,14 @@ BMM = Exercise(
         ),
         mistake(
             "your code swaps queries and keys",
-            "The rows of the result belong to the queries. Put q before k on the right of the arrow.",
+            "The rows of the result belong to the queries, its columns to the keys. Put q on the left of the "
+            "product.",
             _einsum("nqd,nkd->nkq"),
         ),
         mistake(
             "your code multiplies elementwise",
-            "q * k needs as many queries as keys and sums nothing, so it is not a dot product. Sum "
-            "over d: leave that letter out on the right of the arrow.",
+            "q * k needs as many queries as keys and sums nothing, so it is not a dot product. The matrix "
+            "product `@` pairs every query with every key and sums over d.",
             lambda q, k: q * k,
             _einsum("nqd,nqd->nqd"),
         ),
@@ -170,6 +171,37 @@ ADDITIVE = Exercise(
             "your code already applies the softmax",
             "The exercise asks for the scores. The softmax comes later, after the mask.",
             lambda *given: _additive(*given).softmax(-1),
+        ),
+        mistake(
+            "your code does not sum over the hidden features",
+            "w_v turns the d_hidden features of a pair into one number, the score: `@ w_v`, not `* w_v`.",
+            lambda q, k, w_q, w_k, w_v: torch.tanh(_pairwise_sums(q @ w_q.T, k @ w_k.T)) * w_v,
+            lambda q, k, w_q, w_k, w_v: torch.tanh(_pairwise_sums(q @ w_q.T, k @ w_k.T)),
+        ),
+        mistake(
+            "your code scales the scores",
+            "tanh keeps the features between −1 and 1, so additive attention needs no scaling.",
+            lambda *given: _additive(*given) / math.sqrt(len(given[-1])),
+        ),
+        mistake(
+            "your code uses ReLU",
+            "Additive attention has tanh between the two layers.",
+            lambda q, k, w_q, w_k, w_v: torch.relu(_pairwise_sums(q @ w_q.T, k @ w_k.T)) @ w_v,
+        ),
+        mistake(
+            "your code uses the sigmoid",
+            "Additive attention has tanh between the two layers.",
+            lambda q, k, w_q, w_k, w_v: torch.sigmoid(_pairwise_sums(q @ w_q.T, k @ w_k.T)) @ w_v,
+        ),
+        mistake(
+            "your code leaves out w_v",
+            "A plain sum of the hidden features counts them all alike. Weight them by w_v: `@ w_v`.",
+            lambda q, k, w_q, w_k, w_v: torch.tanh(_pairwise_sums(q @ w_q.T, k @ w_k.T)).sum(-1),
+        ),
+        mistake(
+            "your code subtracts query and key",
+            "Add the two projections.",
+            lambda q, k, w_q, w_k, w_v: torch.tanh(_pairwise_sums(q @ w_q.T, -k @ w_k.T)) @ w_v,
         ),
     ),
 )

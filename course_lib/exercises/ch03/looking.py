@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
+from course_lib.exercises.exercise import Answer, Exercise, mistake, normal, whole
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, width: int, dim: int = -1) -> Tensor:
@@ -19,6 +19,11 @@ def _split(x: Tensor, heads: int) -> Tensor:
 
 def _split_by_reshape(x: Tensor, heads: int) -> Tensor:
     return x.reshape(x.shape[0], heads, x.shape[1], -1)
+
+
+def _dealt_out(x: Tensor, heads: int) -> Tensor:
+    """Feature i goes to head i % heads."""
+    return x.unflatten(-1, (-1, heads)).movedim(-1, 1)
 
 
 def _merge(x: Tensor) -> Tensor:
@@ -46,6 +51,7 @@ HEADS = Exercise(
     id="03.heads",
     reference=_heads(),
     inputs=(
+        (whole(1, 2, 2, seed=1), whole(1, 2, 2, seed=2), whole(1, 2, 2, seed=4), 2),
         (normal(1, 3, 4), normal(1, 3, 4, seed=1), normal(1, 3, 4, seed=2), 2),
         (normal(2, 3, 12), normal(2, 5, 12, seed=1), normal(2, 5, 12, seed=2), 4),
         (normal(2, 4, 6), normal(2, 4, 6, seed=1), normal(2, 4, 6, seed=2), 3),
@@ -77,10 +83,33 @@ HEADS = Exercise(
             _heads(split=_split_by_reshape, merge=_merge_without_swap),
         ),
         mistake(
+            "your code gives each head every h-th feature",
+            "A head is a slice of neighboring features: 0 to d_head − 1, d_head to 2·d_head − 1, and so on. "
+            "unflatten(-1, (heads, -1)) cuts them that way; (-1, heads) deals the features out in turn.",
+            _heads(split=_dealt_out),
+            _heads(split=_dealt_out, merge=lambda x: x.movedim(1, -1).flatten(-2)),
+        ),
+        mistake(
+            "your code makes d_head heads of width `heads`",
+            "unflatten(-1, (-1, heads)) makes the last axis `heads` wide. The heads come first: "
+            "unflatten(-1, (heads, -1)).",
+            _heads(
+                split=lambda x, heads: x.unflatten(-1, (-1, heads)).transpose(1, 2),
+                width=lambda d_model, heads: heads,
+            ),
+        ),
+        mistake(
+            "your code averages or adds the heads",
+            "Each head writes its own features of the result. Concatenate them: transpose(1, 2).flatten(-2).",
+            _heads(merge=lambda x: x.mean(dim=1)),
+            _heads(merge=lambda x: x.sum(dim=1)),
+        ),
+        mistake(
             "your code scrambles tokens and heads when it merges",
             "The token axis must come before the heads when you concatenate them. Use transpose(1, "
             "2).flatten(-2).",
             _heads(merge=_merge_without_swap),
+            _heads(merge=lambda x: x.flatten(-2)),
         ),
         mistake(
             "your code takes the softmax over the queries",
@@ -104,6 +133,33 @@ HEADS = Exercise(
             _heads(merge=lambda x: x),
             _heads(merge=lambda x: x.transpose(1, 2)),
         ),
+        mistake(
+            "your code does not split the values",
+            "Each head averages its own slice of the values. Split q, k and v alike.",
+            lambda q, k, v, heads: torch.cat(
+                [
+                    _attend(*pair, v, q.shape[-1] // heads)
+                    for pair in zip(q.chunk(heads, -1), k.chunk(heads, -1), strict=True)
+                ],
+                -1,
+            ),
+        ),
+        mistake(
+            "your code takes the keys for the values",
+            "The weights average the values: pass q, k and v.",
+            lambda q, k, v, heads: _heads()(q, k, k, heads),
+        ),
+        mistake(
+            "your code splits the tokens, not the features",
+            "Each head sees all tokens, and a slice of the features: the last axis.",
+            lambda q, k, v, heads: torch.cat(
+                [
+                    _attend(*one, q.shape[-1])
+                    for one in zip(*(x.chunk(heads, 1) for x in (q, k, v)), strict=True)
+                ],
+                1,
+            ),
+        ),
     ),
 )
 
@@ -126,10 +182,11 @@ def _sequences(targets: int, sources: int, seed: int) -> tuple[Tensor, ...]:
     return tuple(normal(*shape, seed=seed + i) for i, shape in enumerate(shapes))
 
 
+_SMALL = tuple(whole(2, 2, seed=seed) for seed in (1, 3, 5, 6, 4))
 CROSS = Exercise(
     id="03.cross",
     reference=_cross((0, 1, 1)),
-    inputs=(_sequences(3, 3, 0), _sequences(2, 5, 10), _sequences(4, 3, 20)),
+    inputs=(_SMALL, _sequences(3, 3, 0), _sequences(2, 5, 10), _sequences(4, 3, 20)),
     mistakes=(
         mistake(
             "your code swaps the two sequences",
@@ -168,7 +225,7 @@ CROSS = Exercise(
             _cross((0, 1, 1), scaled=False),
         ),
         mistake(
-            "your code scales by the width of the inputs instead of the queries",
+            "your code scales by the wrong width",
             "Each dot product has as many terms as a *projected* query has features. Use the width of "
             "target @ w_q.",
             lambda target, source, w_q, w_k, w_v: _attend(
@@ -184,9 +241,25 @@ CROSS = Exercise(
         mistake(
             "your code averages the source instead of the values",
             "The values are the projected source, source @ w_v, not the source itself.",
-            lambda target, source, w_q, w_k, w_v: (
-                torch.softmax((target @ w_q) @ (source @ w_k).transpose(-2, -1) / math.sqrt(6), -1) @ source
+            lambda target, source, w_q, w_k, w_v: _attend(target @ w_q, source @ w_k, source, w_q.shape[-1]),
+        ),
+        mistake(
+            "your code swaps the matrices of queries and keys",
+            "w_q projects the target, w_k the source.",
+            lambda target, source, w_q, w_k, w_v: _cross((0, 1, 1))(target, source, w_k, w_q, w_v),
+        ),
+        mistake(
+            "your code takes the keys for the values",
+            "The values have their own matrix: source @ w_v.",
+            lambda target, source, w_q, w_k, w_v: _attend(
+                target @ w_q, source @ w_k, source @ w_k, w_q.shape[-1]
             ),
+        ),
+        mistake(
+            "your code leaves out projections",
+            "Queries are target @ w_q, keys source @ w_k, values source @ w_v.",
+            lambda target, source, w_q, w_k, w_v: _attend(target, source, source @ w_v, target.shape[-1]),
+            lambda target, source, w_q, w_k, w_v: _attend(target, source, source, target.shape[-1]),
         ),
     ),
 )

@@ -106,5 +106,21 @@ PREVIOUS_HEAD = Exercise(
             "Heads, like all axes of a tensor, are numbered from 0.",
             lambda maps: int(_mean_of_diagonal(maps, -1).argmax()) + 1,
         ),
+        mistake(
+            "your code averages over the heads",
+            "Each head needs its own mean, over its queries: the last axis of the diagonals, dim=-1.",
+            lambda maps: int(maps.diagonal(-1, dim1=-2, dim2=-1).mean(dim=0).argmax()),
+        ),
+        mistake(
+            "your code takes the diagonal along heads and queries",
+            "By default, diagonal() uses the first two axes. Queries and keys are the last two: dim1=-2, "
+            "dim2=-1.",
+            lambda maps: int(maps.diagonal(-1).mean(dim=-1).argmax()),
+        ),
+        mistake(
+            "your code finds the head with the least weight on the previous token",
+            "Use argmax, not argmin.",
+            lambda maps: int(_mean_of_diagonal(maps, -1).argmin()),
+        ),
     ),
 )  # fmt: skip

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
-from course_lib.layers.attention import MultiHeadAttention
+from course_lib.layers.multi_head_attention import MultiHeadAttention
 
 Batches = list[tuple[Tensor, Tensor]]
 

@@ -14,6 +14,9 @@ PARAMETERS = Exercise(
             lambda d, h, bias: h * (3 * d**2 + 3 * d * bias) + d**2 + d * bias,
             lambda d, h, bias: h * (4 * d**2 + 4 * d * bias),
             lambda d, h, bias: h * 3 * (d**2 + d * bias) + h * d**2 + d * bias,
+            lambda d, h, bias: 4 * h * d**2 + 4 * d * bias,
+            lambda d, h, bias: 3 * h * d**2 + d**2 + 4 * d * bias,
+            lambda d, h, bias: 3 * h * d**2 + d**2,
         ),
         mistake(
             "your answer forgets the output projection",
@@ -40,6 +43,7 @@ PARAMETERS = Exercise(
             "to d_model · d_model.",
             lambda d, h, bias: 3 * (d + bias) * (d // h) + d**2 + d * bias,
             lambda d, h, bias: 4 * (d + bias) * (d // h),
+            lambda d, h, bias: 3 * d * (d // h) + d**2,
             lambda d, h, bias: 3 * (d + bias) * (d // h) + (d // h) * d + d * bias,
         ),
         mistake(
@@ -52,6 +56,21 @@ PARAMETERS = Exercise(
             "With bias=False, the four projections have only their matrices. Add the biases only if "
             "`bias` is True.",
             lambda d, h, bias: 4 * d**2 + 4 * d,
+        ),
+        mistake(
+            "your answer forgets the bias of one projection",
+            "All four have one, W_O too: 4 · d_model biases.",
+            lambda d, h, bias: 4 * d**2 + 3 * d * bias,
+        ),
+        mistake(
+            "your answer adds the biases if there are none",
+            "`bias` is True where the projections have biases. Add 4 · d_model only then.",
+            lambda d, h, bias: 4 * d**2 + 4 * d * (not bias),
+        ),
+        mistake(
+            "your answer gives one bias to all projections",
+            "Each of the four projections has its own bias, with d_model numbers.",
+            lambda d, h, bias: 4 * d**2 + d * bias,
         ),
     ),
 )  # fmt: skip
@@ -94,6 +113,31 @@ MULTIPLICATIONS = Exercise(
             "2 · n · m · k is the number of floating-point operations of a product. The exercise asks for "
             "the multiplications alone, half of them.",
             lambda n, m, d, h: 4 * n * d**2 + 4 * m * d**2 + 4 * n * m * d,
+        ),
+        mistake(
+            "your answer leaves out the projections",
+            "The attention itself is only a part. Each of the n tokens is multiplied by W_Q and W_O, each "
+            "of the m tokens by W_K and W_V: d_model² multiplications each.",
+            lambda n, m, d, h: 2 * n * m * d,
+        ),
+        mistake(
+            "your answer projects only one token",
+            "A projection takes d_model² multiplications per token: n · d_model² for W_Q and W_O, m · "
+            "d_model² for W_K and W_V.",
+            lambda n, m, d, h: 4 * d**2 + 2 * n * m * d,
+        ),
+        mistake(
+            "your answer has the scores of self-attention",
+            "There are n · m scores, one for each pair of query and key.",
+            lambda n, m, d, h: 2 * n * d**2 + 2 * m * d**2 + 2 * n * n * d,
+            lambda n, m, d, h: 2 * n * d**2 + 2 * m * d**2 + 2 * m * m * d,
+            lambda n, m, d, h: 4 * n * d**2 + 2 * n * n * d,
+        ),
+        mistake(
+            "your answer counts one multiplication for each score",
+            "A score is a dot product of d_head terms: over all heads, d_model multiplications for each "
+            "pair.",
+            lambda n, m, d, h: 2 * n * d**2 + 2 * m * d**2 + 2 * n * m,
         ),
     ),
 )  # fmt: skip

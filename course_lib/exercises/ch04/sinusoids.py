@@ -37,7 +37,7 @@ def _paper(i: int, d: int) -> float:
 SINUSOIDAL = Exercise(
     id="04.sinusoidal",
     reference=_table(_paper),
-    inputs=((2, 2), (3, 4), (7, 6)),
+    inputs=((2, 2), (3, 4), (7, 6), (1500, 4)),
     mistakes=(
         mistake(
             "your code uses the exponent i/d_model, or the base 100",
@@ -82,6 +82,12 @@ SINUSOIDAL = Exercise(
             "your code gives all pairs the same wavelength",
             "The exponent must grow with the pair, from 0 to almost 1. Use 2i/d_model.",
             _table(lambda i, d: 0.0),
+        ),
+        mistake(
+            "your code has two sines",
+            "Each pair holds the sine and the cosine of one angle: the sine alone does not say whether the "
+            "hand points up or down.",
+            _table(_paper, wave=(torch.sin, torch.sin)),
         ),
     ),
 )
@@ -128,6 +134,11 @@ WAVELENGTH = Exercise(
             "therefore the fourth root of 10000.",
             value(2 * math.pi * 2500),
             value(2500),
+        ),
+        mistake(
+            "your answer is half a turn",
+            "A full turn is 2π.",
+            value(10 * math.pi),
         ),
     ),
     tolerance=1e-3,
@@ -186,6 +197,31 @@ SHIFT = Exercise(
             "the conversion.",
             _rotation(1, lambda frequency, k: math.radians(frequency * k)),
             _rotation(1, lambda frequency, k: math.degrees(frequency * k)),
+        ),
+        mistake(
+            "your code swaps sine and cosine",
+            "A shift by 0 positions must change nothing: the cosines belong on the diagonal.",
+            lambda frequency, k: torch.tensor(
+                [
+                    [math.sin(frequency * k), math.cos(frequency * k)],
+                    [-math.cos(frequency * k), math.sin(frequency * k)],
+                ]
+            ),
+        ),
+        mistake(
+            "your code adds the frequency and the distance",
+            "Each of the k positions turns the hand by `frequency`: the angle is their product.",
+            _rotation(1, lambda frequency, k: frequency + k),
+        ),
+        mistake(
+            "your code takes the frequency for a number of turns",
+            "`frequency` is the angle per position, in radians. Leave out 2π.",
+            _rotation(1, lambda frequency, k: 2 * math.pi * frequency * k),
+        ),
+        mistake(
+            "your matrix is a reflection",
+            "Both entries on the diagonal are cos: for a shift by 0, the matrix must change nothing.",
+            lambda frequency, k: _rotation(1)(frequency, k) * torch.tensor([[1.0, 1.0], [1.0, -1.0]]),
         ),
     ),
 )

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
-from course_lib.layers.attention import attention
+from course_lib.layers.multi_head_attention import attention
 from course_lib.layers.positions import sinusoidal
 
 
@@ -65,6 +65,18 @@ START = Exercise(
             "your code multiplies instead of adding",
             "At position 0 every sine is 0, so multiplying would erase half of the embedding. Add the rows.",
             lambda x, table, start: x * table[start : start + x.shape[-2]],
+        ),
+        mistake(
+            "your slice does not end where the tokens end",
+            "Add one row for each token: table[start : start + tokens].",
+            lambda x, table, start: x + table[start:],
+            lambda x, table, start: x + table[start : start + x.shape[-2] + 1],
+        ),
+        mistake(
+            "your code returns the positions without x",
+            "Add the rows of the table to x.",
+            lambda x, table, start: table[start : start + x.shape[-2]],
+            lambda x, table, start: table[start : start + x.shape[-2]].expand_as(x),
         ),
     ),
 )
@@ -127,6 +139,33 @@ ADDED = Exercise(
             "your code multiplies instead of adding",
             "At position 0 every sine is 0, so multiplying would erase half of the embedding. Add the rows.",
             lambda x, table: attention(*[x * table[: x.shape[-2]]] * 3)[0],
+        ),
+        mistake(
+            "your code adds the positions only to keys and values",
+            "A query must know its own position to look for a relative one. Add them to x, once.",
+            _adds(0, 1, 1),
+        ),
+        mistake(
+            "your code leaves out the words",
+            "Add the positions to x; the table alone is the same for every sentence.",
+            lambda x, table: attention(*[table[: x.shape[-2]].expand_as(x)] * 3)[0],
+            lambda x, table: attention(*[table[: x.shape[-2]]] * 3)[0],
+        ),
+        mistake(
+            "your code adds the input again",
+            "The skip connection comes in chapter 5. Return the result of the attention.",
+            lambda x, table: _adds(1, 1, 1)(x, table) + x,
+            lambda x, table: _adds(1, 1, 1, after=1)(x, table) + x,
+        ),
+        mistake(
+            "your code subtracts the positions",
+            "Add them: x + table[: x.shape[-2]].",
+            _adds(-1, -1, -1),
+        ),
+        mistake(
+            "your code begins at position 1",
+            "Positions count from 0: the first rows of the table are table[: x.shape[-2]].",
+            lambda x, table: attention(*[x + table[1 : 1 + x.shape[-2]]] * 3)[0],
         ),
     ),
 )

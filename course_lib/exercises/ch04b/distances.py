@@ -38,11 +38,17 @@ def _in_positions(distance: int, periods: Sequence[float], longest: int, slack: 
     return [o for o in others if all(_off((o - distance) / p) * p < slack for p in periods)]
 
 
+def _from_one(distance: int, periods: Sequence[float], longest: int, slack: float) -> list[int]:
+    return _aliases(first=1 - distance)(distance, periods, longest, slack)
+
+
 ALIASES = Exercise(
     id="04b.aliases",
     reference=_aliases(),
     inputs=(
         (1, (4.0,), 13, 0.1),
+        (0, (4.0,), 8, 0.25),
+        (2, (1.0,), 5, 0.1),
         (0, (4.0, 6.0), 36, 0.1),
         (3, (6.3, 11.2), 128, 0.12),
         (5, (6.3, 40.0), 125, 0.06),
@@ -78,6 +84,21 @@ ALIASES = Exercise(
             "your code compares positions with `slack`, not turns",
             "`slack` is a fraction of a turn. Divide by the period before you round.",
             _in_positions,
+        ),
+        mistake(
+            "your code includes what is exactly `slack` away",
+            "The number of turns must be less than `slack` away from a whole number: <, not <=.",
+            _aliases(lambda turns, slack: _off(turns) <= slack),
+        ),
+        mistake(
+            "your code returns how much longer the distances are",
+            "Return the distances themselves, not other − distance.",
+            lambda *given: [other - given[0] for other in _aliases()(*given)],
+        ),
+        mistake(
+            "your code begins at distance 1",
+            "Only longer distances than `distance` are asked for. Begin at distance + 1.",
+            _from_one,
         ),
     ),
 )
@@ -128,6 +149,12 @@ WINDOW = Exercise(
             "your mask is inverted",
             "In this course True means that the query may attend to the key.",
             _visible(lambda distance, window: (distance < 0) | (distance >= window)),
+        ),
+        mistake(
+            "your mask hides each token from itself",
+            "The window includes the token itself: the distance 0 is visible.",
+            _visible(lambda distance, window: (distance > 0) & (distance <= window)),
+            _visible(lambda distance, window: (distance > 0) & (distance < window)),
         ),
     ),
 )

@@ -106,6 +106,21 @@ HALVES = Exercise(
             "At position 0 the angle is 0, so the cosine is 1, the sine is 0, and nothing rotates.",
             _combined(lambda a, b, sin, cos: (a * sin - b * cos, a * cos + b * sin)),
         ),
+        mistake(
+            "your positions begin one too late",
+            "The first token has position `start`, the next one start + 1.",
+            lambda x, start: _halves(x, start + 1),
+        ),
+        mistake(
+            "your code takes the second half for the first",
+            "a is the first half of the features, b the second half: a, b = x.chunk(2, dim=-1).",
+            lambda x, start: _halves(torch.cat(x.chunk(2, dim=-1)[::-1], dim=-1), start),
+        ),
+        mistake(
+            "your code adds the positions instead of rotating",
+            "RoPE rotates each pair of features, which keeps the length of the vector. Do not add anything.",
+            lambda x, start: x + sinusoidal(start + x.shape[-2], x.shape[-1])[start:],
+        ),
     ),
 )
 
@@ -146,6 +161,12 @@ CONVERT = Exercise(
             "That turns no pair of neighbors into a pair of halves. The even rows come first, then the odd "
             "ones.",
             lambda weight: torch.cat(weight.chunk(2)[::-1]),
+        ),
+        mistake(
+            "your code drops rows",
+            "Every row is needed, the odd ones after the even ones.",
+            lambda weight: weight[0::2],
+            lambda weight: weight[1::2],
         ),
     ),
 )

@@ -45,6 +45,12 @@ def _overwritten(x: Tensor, start: int) -> Tensor:
     return torch.stack([a, a * sin + x[..., 1::2] * cos], dim=-1).flatten(-2)
 
 
+def _no_minus(x: Tensor, start: int) -> Tensor:
+    table = sinusoidal(start + x.shape[-2], x.shape[-1])[start:]
+    sin, cos, a, b = table[:, 0::2], table[:, 1::2], x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * cos + b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
 def _side_by_side(x: Tensor, start: int) -> Tensor:
     """RoPE that returns all first features of the pairs, then all second ones."""
     output = _rotary()(x, start)
@@ -110,6 +116,33 @@ ROTATE = Exercise(
             "your code leaves out the sines",
             "Each new feature needs both old ones. The cosines alone shorten the vector.",
             _cosines_only,
+        ),
+        mistake(
+            "your positions begin one too late",
+            "The first token has position `start`, the next one start + 1.",
+            _rotary(first=lambda start: start + 1),
+        ),
+        mistake(
+            "your code leaves out the minus",
+            "(a, b) becomes (a cos − b sin, a sin + b cos). Without the minus it is no rotation, and the "
+            "vector changes its length.",
+            _no_minus,
+        ),
+        mistake(
+            "your code multiplies by the table, feature by feature",
+            "Each new feature needs both old ones of its pair: (a cos − b sin, a sin + b cos).",
+            lambda x, start: x * sinusoidal(start + x.shape[-2], x.shape[-1])[start:],
+        ),
+        mistake(
+            "your code adds x to the rotated vectors",
+            "Rotation replaces x; there is no skip connection here.",
+            lambda x, start: _rotary()(x, start) + x,
+        ),
+        mistake(
+            "your code has another base",
+            "The base is 10000, the default of `sinusoidal`.",
+            _rotary(base=1000.0),
+            _rotary(base=500000.0),
         ),
     ),
 )

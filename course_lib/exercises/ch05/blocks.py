@@ -1,12 +1,12 @@
-"""Pre-norm sublayer with its skip connection, and a decoder block."""
+"""The sublayers of a block, and a pre-norm sublayer with its skip connection."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
+from course_lib.exercises.exercise import Exercise, mistake, normal
 
 Layer = Callable[[Tensor], Tensor]
 
@@ -28,6 +28,21 @@ def double(x: Tensor) -> Tensor:
 def mixed(x: Tensor) -> Tensor:
     """Nonlinear sublayer."""
     return torch.sin(x.roll(1, -1)) + 0.3
+
+
+def self_attention(x: Tensor) -> Tensor:
+    """Causal self-attention without learned weights."""
+    return F.scaled_dot_product_attention(x, x, x, is_causal=True)
+
+
+def cross_attention(x: Tensor, memory: Tensor) -> Tensor:
+    """Cross-attention from `x` to `memory` without learned weights."""
+    return F.scaled_dot_product_attention(x, memory, memory)
+
+
+def feed_forward(x: Tensor) -> Tensor:
+    """Nonlinear layer that treats each token separately, without learned weights."""
+    return torch.relu(x) - 0.3 * x.roll(1, -1)
 
 
 PRE_NORM = Exercise(
@@ -56,7 +71,17 @@ PRE_NORM = Exercise(
             "The skip connection carries x, not norm(x). Otherwise every block rescales the whole "
             "residual stream.",
             lambda x, sublayer, norm: norm(x) + sublayer(norm(x)),
+        ),
+        mistake(
+            "your code normalizes twice: before the sublayer and after the sum",
+            "The inner norm is right. The outer one normalizes the residual stream itself, which pre-norm "
+            "leaves alone. Remove the outer one.",
             lambda x, sublayer, norm: norm(x + sublayer(norm(x))),
+        ),
+        mistake(
+            "your code normalizes before and after the sublayer",
+            "Some models do so (sandwich norm). Plain pre-norm has one norm, before the sublayer.",
+            lambda x, sublayer, norm: x + norm(sublayer(norm(x))),
         ),
         mistake(
             "your code normalizes the sublayer's output, not its input",
@@ -73,153 +98,21 @@ PRE_NORM = Exercise(
             "Without it, the hidden states grow from block to block. Let the sublayer read norm(x).",
             lambda x, sublayer, norm: x + sublayer(x),
         ),
-    ),
-)
-
-
-def self_attention(x: Tensor) -> Tensor:
-    """Causal self-attention without learned weights."""
-    return F.scaled_dot_product_attention(x, x, x, is_causal=True)
-
-
-def cross_attention(x: Tensor, memory: Tensor) -> Tensor:
-    """Cross-attention from `x` to `memory` without learned weights."""
-    return F.scaled_dot_product_attention(x, memory, memory)
-
-
-def feed_forward(x: Tensor) -> Tensor:
-    """Nonlinear layer that treats each token separately, without learned weights."""
-    return torch.relu(x) - 0.3 * x.roll(1, -1)
-
-
-def _decoder(
-    cross: Callable[[Tensor, Tensor], Tensor] = lambda y, memory: cross_attention(norm(y), memory),
-    order: Sequence[str] = ("self", "cross", "feed"),
-    without: str = "",
-    post: bool = False,
-    bare: str = "",
-) -> Answer:
-    """Decoder block with options for the mistakes.
-
-    cross: the cross-attention sublayer. order: of the sublayers. without: the sublayer that has no skip
-    connection. post: post-norm instead of pre-norm. bare: the sublayer that has no norm.
-    """
-
-    def decoder(x: Tensor, memory: Tensor) -> Tensor:
-        around: Layer = (lambda y: y) if post else norm
-        ways: dict[str, Layer] = {
-            "self": lambda y: self_attention(y if bare == "self" else around(y)),
-            "cross": lambda y: cross_attention(y, memory) if post else cross(y, memory),
-            "feed": lambda y: feed_forward(y if bare == "feed" else around(y)),
-        }
-        for name in order:
-            x = ways[name](x) + (0 if name == without else x)
-            x = norm(x) if post else x
-        return x
-
-    return decoder
-
-
-def _parallel(x: Tensor, memory: Tensor) -> Tensor:
-    x = x + self_attention(norm(x)) + cross_attention(norm(x), memory)
-    return x + feed_forward(norm(x))
-
-
-def _one_norm(x: Tensor, memory: Tensor) -> Tensor:
-    y = norm(x)
-    x = x + self_attention(y)
-    x = x + cross_attention(y, memory)
-    return x + feed_forward(y)
-
-
-def _norm_at_the_start(x: Tensor, memory: Tensor) -> Tensor:
-    x = norm(x)
-    x = x + self_attention(x)
-    x = x + cross_attention(x, memory)
-    return x + feed_forward(x)
-
-
-DECODER = Exercise(
-    id="05.decoder_block",
-    reference=lambda x, memory: _decoder()(x, memory),
-    inputs=(
-        (torch.eye(2, 4)[None], torch.eye(3, 4)[None]),
-        (normal(2, 5, 4), 2 * normal(2, 5, 4, seed=1) + 1),
-        (normal(2, 3, 4), normal(2, 6, 4, seed=1)),
-    ),
-    mistakes=(
         mistake(
-            "your code swaps the roles in cross-attention",
-            "The queries come from the decoder, the keys and values from the memory: "
-            "cross_attention(x, memory). Swapped, the result has one row per source token and does not "
-            "fit the sum.",
-            _decoder(lambda y, memory: cross_attention(memory, norm(y))),
-            _decoder(lambda y, memory: cross_attention(norm(memory), norm(y))),
+            "your code does not call the sublayer",
+            "The branch is the sublayer of the normalized x: sublayer(norm(x)).",
+            lambda x, sublayer, norm: x + norm(x),
         ),
         mistake(
-            "your code forgets the skip connection around cross-attention",
-            "Without it, what the decoder has read so far is lost, except for its effect on the "
-            "attention weights. Add x.",
-            _decoder(without="cross"),
+            "your code multiplies instead of adding",
+            "The skip connection is a sum: x + sublayer(norm(x)).",
+            lambda x, sublayer, norm: x * sublayer(norm(x)),
         ),
         mistake(
-            "your code forgets the skip connection around self-attention",
-            "Each of the three sublayers adds its result to x.",
-            _decoder(without="self"),
-        ),
-        mistake(
-            "your code forgets the skip connection around feed-forward",
-            "Each of the three sublayers adds its result to x.",
-            _decoder(without="feed"),
-        ),
-        mistake(
-            "your code normalizes the memory again",
-            "The encoder already ends with a norm. The decoder block normalizes only its own x.",
-            _decoder(lambda y, memory: cross_attention(norm(y), norm(memory))),
-        ),
-        mistake(
-            "your code leaves out the norm before one of the sublayers",
-            "Pre-norm applies a norm before each of the three sublayers.",
-            _decoder(lambda y, memory: cross_attention(y, memory)),
-            _decoder(bare="self"),
-            _decoder(bare="feed"),
-        ),
-        mistake(
-            "your code uses one norm for all three sublayers",
-            "x changes with every sum, so each sublayer must normalize it again: x = x + sublayer(norm(x)), "
-            "three times.",
-            _one_norm,
-            _norm_at_the_start,
-        ),
-        mistake(
-            "your code normalizes the output of the block",
-            "In pre-norm, the last sum stays as it is. The final norm belongs to the whole stack, not "
-            "to a block.",
-            lambda x, memory: norm(_decoder()(x, memory)),
-        ),
-        mistake(
-            "your code passes the same x to both attentions",
-            "Cross-attention must read what self-attention has produced. Each sublayer starts from the "
-            "previous sum.",
-            _parallel,
-        ),
-        mistake(
-            "your code runs the sublayers in the wrong order",
-            "The order is self-attention, cross-attention, feed-forward.",
-            _decoder(order=("cross", "self", "feed")),
-            _decoder(order=("self", "feed", "cross")),
-        ),
-        mistake(
-            "your code leaves out cross-attention",
-            "That is a GPT block: it never sees the source. Attend to `memory` between self-attention "
-            "and feed-forward.",
-            _decoder(order=("self", "feed")),
-        ),
-        mistake(
-            "your code applies the norms after the sums",
-            "That is post-norm. In pre-norm, each sublayer reads normalized vectors, and the sums stay "
-            "as they are.",
-            _decoder(post=True),
+            "your code adds x twice",
+            "x + sublayer(norm(x)) contains x once, and norm(x) only inside the sublayer.",
+            lambda x, sublayer, norm: x + x + sublayer(norm(x)),
+            lambda x, sublayer, norm: x + norm(x) + sublayer(norm(x)),
         ),
     ),
 )

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
+from course_lib.exercises.watching import without
 
 EPS = 1e-5
 
@@ -27,6 +29,14 @@ def _layer_norm(axes: tuple[int, ...] = (-1,), correction: int = 0, divide: str 
     return layer_norm
 
 
+def _with_eps(eps: float) -> Answer:
+    def layer_norm(x: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
+        variance = x.var(-1, correction=0, keepdim=True)
+        return (x - x.mean(-1, keepdim=True)) / torch.sqrt(variance + eps) * gain + bias
+
+    return layer_norm
+
+
 def _without_keepdim(mean: bool, variance: bool) -> Answer:
     """Normalization over the features whose mean, variance or both have lost their last axis."""
 
@@ -40,6 +50,7 @@ def _without_keepdim(mean: bool, variance: bool) -> Answer:
 LAYER_NORM = Exercise(
     id="05.layer_norm",
     reference=_layer_norm(),
+    run=without("layer_norm", "native_layer_norm"),
     inputs=(
         (torch.tensor([[[1.0, 1.0, 5.0, 5.0], [2.0, 4.0, 4.0, 2.0]]]), torch.ones(4), torch.zeros(4)),
         (torch.tensor([[[7.0, 7.0, 7.0], [0.0, 0.003, 0.006]]]), torch.ones(3), torch.zeros(3)),
@@ -67,7 +78,24 @@ LAYER_NORM = Exercise(
             "LayerNorm takes the mean over the features of one token, not over the tokens of a "
             "sentence. Use dim=-1.",
             _layer_norm((1,)),
+        ),
+        mistake(
+            "your code takes the mean over all tokens of a sentence",
+            "Each token is normalized by itself: its result must not depend on the others. Use dim=-1 "
+            "alone, not dim=(1, 2).",
             _layer_norm((1, 2)),
+        ),
+        mistake(
+            "your code does not subtract the mean",
+            "The features of a token end up with mean 0: subtract x.mean(dim=-1, keepdim=True) before you "
+            "divide. RMSNorm, in chapter 5b, does without.",
+            lambda x, gain, bias: x / torch.sqrt(x.square().mean(-1, keepdim=True) + EPS) * gain + bias,
+            lambda x, gain, bias: x / torch.sqrt(x.var(-1, correction=0, keepdim=True) + EPS) * gain + bias,
+        ),
+        mistake(
+            "your code calls PyTorch's LayerNorm",
+            "This time, write it yourself, with x.mean and x.var along the last axis.",
+            lambda x, gain, bias: F.layer_norm(x, x.shape[-1:], gain, bias),
         ),
         mistake(
             "your code takes one mean for the whole tensor",
@@ -109,6 +137,33 @@ LAYER_NORM = Exercise(
             lambda x, gain, bias: _layer_norm()(x, torch.ones_like(gain), torch.zeros_like(bias)),
             lambda x, gain, bias: _layer_norm()(x, gain, torch.zeros_like(bias)),
             lambda x, gain, bias: _layer_norm()(x, torch.ones_like(gain), bias),
+        ),
+        mistake(
+            "your code has another ε",
+            "The exercise asks for ε = 10⁻⁵, the default of nn.LayerNorm. For tokens with a small variance, "
+            "it matters.",
+            _with_eps(1e-6),
+            _with_eps(1e-8),
+            _with_eps(1e-12),
+        ),
+        mistake(
+            "your code applies gain and bias before the norm",
+            "The norm would undo most of it. Normalize first, then multiply by the gain and add the bias.",
+            lambda x, gain, bias: _layer_norm()(
+                x * gain + bias, torch.ones_like(gain), torch.zeros_like(bias)
+            ),
+        ),
+        mistake(
+            "your code multiplies the bias by the gain",
+            "First multiply by the gain, then add the bias.",
+            lambda x, gain, bias: (
+                (_layer_norm()(x, torch.ones_like(gain), torch.zeros_like(bias)) + bias) * gain
+            ),
+        ),
+        mistake(
+            "your code swaps gain and bias",
+            "Multiply by the gain, then add the bias.",
+            lambda x, gain, bias: _layer_norm()(x, bias, gain),
         ),
     ),
 )
@@ -168,6 +223,17 @@ DROPOUT = Exercise(
             "your code drops the values that should be kept",
             "`keep` is True where a value stays. Do not invert it.",
             lambda x, keep, p, training: _dropout(-1, 0)(x, ~keep, p, training),
+        ),
+        mistake(
+            "your code drops nothing",
+            "In training, set the values to 0 where `keep` is False: multiply by `keep`.",
+            lambda x, keep, p, training: x / (1 - p) if training else x,
+            lambda x, keep, p, training: x,
+        ),
+        mistake(
+            "your code drops in evaluation, not in training",
+            "Dropout acts only in training. In evaluation, return x unchanged.",
+            lambda x, keep, p, training: x if training else x * keep / (1 - p),
         ),
     ),
 )

@@ -40,7 +40,7 @@ STACK = Exercise(
     reference=lambda x, blocks, norm: _stack(last=True)(x, blocks, norm),
     inputs=(
         (torch.tensor([[1.0, 1.0, 5.0, 5.0]]), (add_half,), norm),
-        (normal(2, 3, 4), (add_half, bend, forget), scaled_norm),
+        (normal(2, 3, 4), (bend, add_half, forget), scaled_norm),
     ),
     mistakes=(
         mistake(
@@ -80,6 +80,29 @@ STACK = Exercise(
             lambda x, blocks, norm: blocks[-1](x),
             lambda x, blocks, norm: norm(sum(block(x) for block in blocks)),
             lambda x, blocks, norm: sum(block(x) for block in blocks),
+        ),
+        mistake(
+            "your code normalizes the input of the stack, too",
+            "Each block already normalizes what it reads. Apply the norm once, at the very end.",
+            _stack(first=True, last=True),
+        ),
+        mistake(
+            "your code applies the norm before each block",
+            "Each block already normalizes what it reads, inside its branches. Apply the norm once, at the "
+            "very end.",
+            lambda x, blocks, norm: _stack()(x, [lambda y, b=b: b(norm(y)) for b in blocks], norm),
+            lambda x, blocks, norm: _stack(last=True)(x, [lambda y, b=b: b(norm(y)) for b in blocks], norm),
+        ),
+        mistake(
+            "your code adds a skip connection around each block",
+            "The blocks already contain their skip connections: x = block(x).",
+            lambda x, blocks, norm: _stack(last=True)(x, [lambda y, b=b: y + b(y) for b in blocks], norm),
+            lambda x, blocks, norm: _stack()(x, [lambda y, b=b: y + b(y) for b in blocks], norm),
+        ),
+        mistake(
+            "your code runs no block",
+            "Run all the blocks in the list, each on the output of the previous one, then the norm.",
+            lambda x, blocks, norm: norm(x),
         ),
     ),
 )
@@ -144,6 +167,7 @@ PARAMETERS = Exercise(
             "your answer counts only one feed-forward matrix",
             "There are two: from d_model to d_ff, and back.",
             _parameters(matrices=1),
+            _parameters(matrices=1, biases=("attention", "d_ff")),
         ),
         mistake(
             "your answer counts the parts of a decoder block",
@@ -151,6 +175,26 @@ PARAMETERS = Exercise(
             "two norms.",
             _parameters(attention=8, norms=3),
             _parameters(norms=3),
+        ),
+        mistake(
+            "your answer counts only the weight matrices",
+            "All six matrices have biases, and each of the two norms has a gain and a bias.",
+            _parameters(biases=(), norms=0),
+        ),
+        mistake(
+            "your answer gives both feed-forward biases the same size",
+            "A bias has one number per output: d_ff for the first matrix, d_model for the second.",
+            lambda d_model, d_ff: _parameters()(d_model, d_ff) + d_ff - d_model,
+            lambda d_model, d_ff: _parameters()(d_model, d_ff) + d_model - d_ff,
+        ),
+        mistake(
+            "your answer counts a bias or a norm as one or two numbers",
+            "A bias is a vector with one number per output, and a norm has a gain and a bias for each of "
+            "the d_model features.",
+            lambda d_model, d_ff: 4 * (d_model**2 + 1) + 2 * d_model * d_ff + 2 + 4,
+            lambda d_model, d_ff: 4 * (d_model**2 + 1) + 2 * d_model * d_ff + 2 + 4 * d_model,
+            lambda d_model, d_ff: _parameters(norms=0)(d_model, d_ff) + 4,
+            lambda d_model, d_ff: _parameters(norms=0)(d_model, d_ff) + 2,
         ),
     ),
 )

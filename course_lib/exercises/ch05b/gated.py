@@ -57,5 +57,36 @@ SWIGLU = Exercise(
             lambda x, w_gate, w_in, w_out: F.silu(x @ w_in) @ w_out,
             lambda x, w_gate, w_in, w_out: F.silu(x @ w_gate) @ w_out,
         ),
+        mistake(
+            "your code uses GELU",
+            "That is GeGLU. SwiGLU uses silu(z) = z · sigmoid(z).",
+            _gated(F.gelu),
+        ),
+        mistake(
+            "your code forgets the last matrix",
+            "The gated features still have width d_ff. Multiply them by w_out.",
+            lambda x, w_gate, w_in, w_out: F.silu(x @ w_gate) * (x @ w_in),
+        ),
+        mistake(
+            "your code applies silu to both projections",
+            "Only the gate has an activation. The other projection stays linear.",
+            lambda x, w_gate, w_in, w_out: F.silu(x @ w_gate) * F.silu(x @ w_in) @ w_out,
+        ),
+        mistake(
+            "your code uses the same projection twice",
+            "The gate is x @ w_gate; what it multiplies is x @ w_in.",
+            lambda x, w_gate, w_in, w_out: F.silu(x @ w_gate) * (x @ w_gate) @ w_out,
+            lambda x, w_gate, w_in, w_out: F.silu(x @ w_in) * (x @ w_in) @ w_out,
+        ),
+        mistake(
+            "your code applies silu before the projection",
+            "Project first: silu(x @ w_gate).",
+            lambda x, w_gate, w_in, w_out: F.silu(x) @ w_gate * (x @ w_in) @ w_out,
+        ),
+        mistake(
+            "your code uses tanh",
+            "SwiGLU uses silu(z) = z · sigmoid(z).",
+            _gated(torch.tanh),
+        ),
     ),
 )

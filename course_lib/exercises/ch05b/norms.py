@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
+from course_lib.exercises.watching import without
 
 EPS = 1e-5
 
@@ -22,6 +23,7 @@ def _rms_norm(divisor: Callable[[Tensor], Tensor] = _rms) -> Answer:
 RMS_NORM = Exercise(
     id="05b.rms_norm",
     reference=lambda x, gain: _rms_norm()(x, gain),
+    run=without("rms_norm", "_fused_rms_norm"),
     inputs=(
         (torch.tensor([[[1.0, 1.0, 7.0, 7.0], [2.0, 4.0, 4.0, 2.0]]]), torch.ones(4)),
         (torch.tensor([[[0.0, 0.0, 0.0], [0.0, 0.003, 0.006]]]), torch.ones(3)),
@@ -41,6 +43,8 @@ RMS_NORM = Exercise(
             "itself.",
             _rms_norm(lambda x: torch.sqrt(x.var(-1, correction=0, keepdim=True) + EPS)),
             _rms_norm(lambda x: x.std(-1, keepdim=True) + EPS),
+            _rms_norm(lambda x: x.std(-1, keepdim=True)),
+            _rms_norm(lambda x: torch.sqrt(x.var(-1, keepdim=True) + EPS)),
         ),
         mistake(
             "your code divides by the mean square instead of its root",
@@ -54,6 +58,17 @@ RMS_NORM = Exercise(
             _rms_norm(lambda x: torch.sqrt(x.square().sum(-1, keepdim=True) + EPS)),
             _rms_norm(lambda x: x.norm(dim=-1, keepdim=True)),
             lambda x, gain: F.normalize(x, dim=-1) * gain,
+        ),
+        mistake(
+            "your code calls PyTorch's RMSNorm",
+            "This time, write it yourself: divide x by the root of the mean of its squares.",
+            lambda x, gain: F.rms_norm(x, x.shape[-1:], gain, EPS),
+        ),
+        mistake(
+            "your code adds ε outside the root",
+            "The formula is √(mean(x²) + ε). Inside the root ε acts like √ε = 0.003; outside it is only "
+            "0.00001.",
+            _rms_norm(lambda x: torch.sqrt(x.square().mean(-1, keepdim=True)) + EPS),
         ),
         mistake(
             "your code averages over the wrong axis",
@@ -75,6 +90,31 @@ RMS_NORM = Exercise(
             "your code leaves out the gain",
             "At the end, multiply each feature by its gain.",
             lambda x, gain: x / _rms(x),
+        ),
+        mistake(
+            "your code averages over the whole tensor",
+            "Each token is normalized by its own features: mean(dim=-1, keepdim=True).",
+            _rms_norm(lambda x: torch.sqrt(x.square().mean() + EPS)),
+        ),
+        mistake(
+            "your code squares the mean instead of averaging the squares",
+            "Square first, then take the mean, then the root: root mean square, read from right to left.",
+            _rms_norm(lambda x: torch.sqrt(x.mean(-1, keepdim=True).square() + EPS)),
+        ),
+        mistake(
+            "your code averages the absolute values",
+            "Square the features, take the mean, then the root.",
+            _rms_norm(lambda x: x.abs().mean(-1, keepdim=True) + EPS),
+        ),
+        mistake(
+            "your code multiplies by the root mean square",
+            "Divide by it, so that the mean square becomes 1.",
+            lambda x, gain: x * _rms(x) * gain,
+        ),
+        mistake(
+            "your code adds the gain",
+            "Multiply each feature by its gain.",
+            lambda x, gain: x / _rms(x) + gain,
         ),
     ),
 )
@@ -123,6 +163,13 @@ QK_NORM = Exercise(
             _attention(k_norm=_same),
         ),
         mistake(
+            "your code makes queries and keys vectors of length 1",
+            "That is the first QK-norm (Henry et al. 2020), which needs a learned factor in place of "
+            "1/√d_head. The exercise gives you `norm`, an RMSNorm: it makes them vectors of length √d_head.",
+            _attention(lambda q: F.normalize(q, dim=-1), lambda k: F.normalize(k, dim=-1)),
+            _attention(lambda q: F.normalize(q, dim=-1), lambda k: F.normalize(k, dim=-1), scale=1.0),
+        ),
+        mistake(
             "your code normalizes the scores",
             "QK-norm comes before the dot product: it normalizes each query and each key.",
             _normalized_scores,
@@ -147,6 +194,12 @@ QK_NORM = Exercise(
             "your code subtracts the mean of queries and keys",
             "That is LayerNorm. The exercise gives you `norm`, an RMSNorm.",
             _attention(lambda q: F.layer_norm(q, q.shape[-1:]), lambda k: F.layer_norm(k, k.shape[-1:])),
+        ),
+        mistake(
+            "your code normalizes the output",
+            "QK-norm acts before the scores: on queries and keys, not on the result.",
+            lambda q, k, v: unit(F.scaled_dot_product_attention(q, k, v)),
+            lambda q, k, v: unit(_attention()(q, k, v)),
         ),
     ),
 )

@@ -1,7 +1,7 @@
 """Learning-rate warm-up, and the choice of a learning rate from several seeds."""
 
 from collections.abc import Callable, Mapping, Sequence
-from statistics import fmean
+from statistics import fmean, median, median_high, median_low
 
 from course_lib.exercises.exercise import Answer, Exercise, mistake
 
@@ -30,6 +30,13 @@ WARMUP = Exercise(
             lambda step, lr, warmup: lr * step / warmup,
         ),
         mistake(
+            "your rate falls after the warm-up",
+            "That is the first Transformer's schedule. Here the rate stays at lr from step warmup − 1 on: "
+            "take the minimum of 1 and (step + 1)/warmup.",
+            lambda step, lr, warmup: lr * min((step + 1) / warmup, (warmup / (step + 1)) ** 0.5),
+            lambda step, lr, warmup: lr * min((step + 1) ** -0.5, (step + 1) * warmup**-1.5),
+        ),
+        mistake(
             "your rate falls instead of rising",
             "A high rate early on is exactly what a warm-up must prevent. Start low and rise to lr.",
             lambda step, lr, warmup: lr * max(0, 1 - step / warmup),
@@ -47,6 +54,26 @@ WARMUP = Exercise(
             "In the first steps, the rate must be lower than lr. Multiply lr by (step + 1)/warmup "
             "until that reaches 1.",
             lambda step, lr, warmup: lr,
+        ),
+        mistake(
+            "your code takes the maximum",
+            "The factor must never exceed 1: min(1, (step + 1)/warmup).",
+            lambda step, lr, warmup: lr * max(1, (step + 1) / warmup),
+        ),
+        mistake(
+            "your rate rises for one step too many",
+            "Step warmup − 1 already reaches lr. From then on, the rate stays there: min(1, …).",
+            lambda step, lr, warmup: lr * (step + 1) / warmup if step <= warmup else lr,
+        ),
+        mistake(
+            "your rate does not rise",
+            "Step 0 has lr / warmup, and each step adds as much again: (step + 1) · lr / warmup, at most lr.",
+            lambda step, lr, warmup: lr / warmup,
+        ),
+        mistake(
+            "your rate rises quadratically",
+            "Warm-up is linear: each step adds the same amount.",
+            lambda step, lr, warmup: lr * min(1, ((step + 1) / warmup) ** 2),
         ),
     ),
     tolerance=1e-6,
@@ -68,7 +95,10 @@ BEST_RATE = Exercise(
     inputs=(
         ({0.001: [2.0, 2.2, 2.1], 0.002: [1.7, 1.8, 2.2], 0.004: [2.5, 1.6, 2.0]},),
         ({0.001: [1.9, 1.9], 0.002: [1.4, 3.0], 0.004: [2.0, 1.7], 0.008: [5.3, 5.3]},),
+        ({0.001: [1.5, 1.6, 1.7], 0.002: [1.4, 1.5, 2.9]},),
         ({0.004: [1.3, 1.6, 1.6], 0.001: [1.2, 1.7, 1.8]},),
+        ({0.001: [2.0], 0.002: [1.5, 1.7, 1.6], 0.004: [1.8, 1.9]},),
+        ({0.008: [1.2, 1.4], 0.001: [1.5, 1.5], 0.002: [1.9, 1.6]},),
     ),
     mistakes=(
         mistake(
@@ -76,6 +106,19 @@ BEST_RATE = Exercise(
             "One lucky run is enough to win that way, even if the other seeds fail. Compare the mean over "
             "the seeds.",
             _best(min),
+        ),
+        mistake(
+            "your code compares the sums of the losses",
+            "A rate with more seeds has a larger sum, however good it is. Divide by the number of its "
+            "losses.",
+            _best(sum),
+        ),
+        mistake(
+            "your code compares the medians",
+            "The median ignores how bad the worst seeds are. The exercise asks for the lowest mean.",
+            _best(median),
+            _best(median_high),
+            _best(median_low),
         ),
         mistake(
             "your code looks at one seed only",
@@ -104,6 +147,22 @@ BEST_RATE = Exercise(
             "your code picks the rate with the smallest worst loss",
             "That is a cautious choice, but the exercise asks for the lowest mean.",
             _best(max),
+        ),
+        mistake(
+            "your code returns the number of the rate",
+            "Return the learning rate itself, a key of the dictionary.",
+            lambda losses: list(losses).index(_best(fmean)(losses)),
+        ),
+        mistake(
+            "your code returns the rate with its losses",
+            "Return the learning rate alone. min(losses, …) goes through the keys; min(losses.items(), …) "
+            "through pairs.",
+            lambda losses: min(losses.items(), key=lambda entry: fmean(entry[1])),
+        ),
+        mistake(
+            "your code picks the largest learning rate",
+            "max(losses) compares the keys. Compare the mean losses: min(losses, key=…).",
+            lambda losses: max(losses),
         ),
     ),
     tolerance=1e-9,

@@ -5,6 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from course_lib.exercises.exercise import Exercise, mistake, normal
+from course_lib.exercises.watching import without
 from course_lib.text.tokenizers import BOS, EOS, PAD
 
 SHIFT = Exercise(
@@ -50,6 +51,17 @@ SHIFT = Exercise(
             lambda ids: ([PAD, *ids], [*ids, EOS]),
         ),
         mistake(
+            "your inputs begin with EOS",
+            "EOS says that a sentence is over. It is BOS that says that one begins.",
+            lambda ids: ([EOS, *ids], [*ids, EOS]),
+            lambda ids: ([EOS, *ids], [*ids, BOS]),
+        ),
+        mistake(
+            "your labels end with BOS",
+            "BOS begins a sentence, and is never predicted. What the model must predict last is EOS.",
+            lambda ids: ([BOS, *ids], [*ids, BOS]),
+        ),
+        mistake(
             "your inputs contain EOS",
             "Nothing follows EOS, so the decoder never has to read it. End the inputs with the last "
             "token of the sentence.",
@@ -64,6 +76,13 @@ SHIFT = Exercise(
             lambda ids: ([BOS, *ids], [*ids[1:], EOS, PAD]),
             lambda ids: ([BOS, *ids[:-1]], [*ids[1:], EOS]),
             lambda ids: ([BOS, *ids], [*ids[2:], EOS]),
+        ),
+        mistake(
+            "your code returns one list",
+            "Return two: what the decoder reads, and what it must predict.",
+            lambda ids: [BOS, *ids, EOS],
+            lambda ids: [BOS, *ids],
+            lambda ids: [*ids, EOS],
         ),
     ),
 )
@@ -84,11 +103,19 @@ def _per_sentence(logits: Tensor, labels: Tensor) -> Tensor:
     return ((_token_losses(logits, labels) * real).sum(1) / real.sum(1)).mean()
 
 
+def _weighted(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross-entropy at each position, of logits that padding sets to 0."""
+    return _token_losses(logits * (labels != PAD)[..., None], labels)
+
+
 LOSS = Exercise(
     id="06.loss",
     reference=lambda logits, labels: _real_mean(logits, labels),
     inputs=(
-        (torch.tensor([[[0.0, 1.0, 3.0], [2.0, 0.0, 0.0], [1.0, 0.0, 0.0]]]), torch.tensor([[2, 1, PAD]])),
+        (  # as many tokens as ids: only then does `cross_entropy` accept unflattened logits
+            torch.tensor([[[0.0, 0, 1, 3], [0, 2, 1, 0], [1, 0, 1, 0], [1, 0, 0, 2]]]),
+            torch.tensor([[3, 2, PAD, PAD]]),
+        ),
         (normal(2, 4, 6).requires_grad_(), torch.tensor([[5, 3, 2, PAD], [4, 2, PAD, PAD]])),
         (normal(3, 5, 7).requires_grad_(), torch.tensor([[5, 3, 6, 4, 2], [4, 2, 0, 0, 0], [6, 5, 2, 0, 0]])),
     ),
@@ -135,13 +162,71 @@ LOSS = Exercise(
             lambda logits, labels: _real_mean(logits[:, 1:], labels[:, :-1]),
         ),
         mistake(
+            "your code does not flatten the logits",
+            "In (batch, tokens, vocab), cross_entropy takes axis 1 for the vocabulary, but that is the "
+            "tokens. Flatten: logits.flatten(0, 1) and labels.flatten().",
+            lambda logits, labels: F.cross_entropy(logits, labels),
+            lambda logits, labels: F.cross_entropy(logits, labels, ignore_index=PAD),
+        ),
+        mistake(
+            "your loss divides by the number of sentences",
+            "Then long sentences cost more than short ones. Divide by the number of real tokens in the "
+            "batch.",
+            lambda logits, labels: _token_losses(logits, labels)[labels != PAD].sum() / len(labels),
+        ),
+        mistake(
+            "your code multiplies the logits of padding by 0",
+            "Logits of 0 are a uniform prediction, so padding still costs log(vocab). Leave those positions "
+            "out of the loss: logits[labels != PAD].",
+            lambda logits, labels: _weighted(logits, labels).mean(),
+            lambda logits, labels: _weighted(logits, labels).sum() / (labels != PAD).sum(),
+        ),
+        mistake(
+            "your loss leaves out EOS",
+            "A model that never learns to predict EOS does not know when a sentence is over. Leave out PAD "
+            "alone: labels != PAD.",
+            lambda logits, labels: _token_losses(logits, labels)[labels > EOS].mean(),
+            lambda logits, labels: _token_losses(logits, labels)[labels != EOS].mean(),
+        ),
+        mistake(
+            "your loss counts only the padding",
+            "`labels != PAD` is True for the labels that count. Do not invert it.",
+            lambda logits, labels: _token_losses(logits, labels)[labels == PAD].mean(),
+        ),
+        mistake(
+            "your loss leaves out the logarithm",
+            "Without it, a token with probability 0 costs hardly more than one with 0.1. Take −log of each "
+            "probability.",
+            lambda logits, labels: -(-_token_losses(logits, labels)[labels != PAD]).exp().mean(),
+            lambda logits, labels: (-_token_losses(logits, labels)[labels != PAD]).exp().mean(),
+            lambda logits, labels: 1 - (-_token_losses(logits, labels)[labels != PAD]).exp().mean(),
+        ),
+        mistake(
             "your loss has no gradient",
             "The value is right, but .item(), .detach() and float() cut it off from the logits, and then "
             "backward() cannot work. Return the tensor itself.",
             lambda logits, labels: _real_mean(logits, labels).item(),
         ),
+        mistake(
+            "your loss looks at the largest probability",
+            "The loss is −log p of the *label*, whichever token is the most probable.",
+            lambda logits, labels: -logits.log_softmax(-1).amax(-1)[labels != PAD].mean(),
+        ),
+        mistake(
+            "your softmax is over the tokens",
+            "The probabilities of the vocabulary, the last axis, must sum to 1. cross_entropy does it for "
+            "you.",
+            lambda logits, labels: _token_losses(logits.log_softmax(1), labels)[labels != PAD].mean(),
+            lambda logits, labels: (
+                -logits.log_softmax(1).gather(2, labels[..., None])[..., 0][labels != PAD].mean()
+            ),
+        ),
     ),
 )
+
+
+def _logits(logits: Tensor) -> Tensor:
+    return logits.requires_grad_()
 
 
 def _weighted_losses(logits: Tensor, label: int, on_label: float, on_each: float) -> Tensor:
@@ -155,10 +240,11 @@ SMOOTHING = Exercise(
     reference=lambda logits, label, epsilon: _weighted_losses(
         logits, label, 1 - epsilon, epsilon / len(logits)
     ),
+    run=without("cross_entropy"),
     inputs=(
-        (torch.tensor([0.0, 0.0, 1.0]), 2, 0.3),
-        (torch.tensor([2.0, -1.0, 0.5, 0.0]), 0, 0.1),
-        (normal(7).requires_grad_(), 3, 0.2),
+        (_logits(torch.tensor([0.0, 0.0, 1.0])), 2, 0.3),
+        (_logits(torch.tensor([2.0, -1.0, 0.5, 0.0])), 0, 0.1),
+        (_logits(normal(7)), 3, 0.2),
     ),
     mistakes=(
         mistake(
@@ -208,6 +294,68 @@ SMOOTHING = Exercise(
             "logarithm first, then the weighted average.",
             lambda logits, label, epsilon: (
                 -((1 - epsilon) * logits.softmax(-1)[label] + epsilon / len(logits)).log()
+            ),
+        ),
+        mistake(
+            "your code calls F.cross_entropy",
+            "That function can smooth labels too, but here you write the loss yourself: −Σ target · log p, "
+            "with log p from log_softmax.",
+            lambda logits, label, epsilon: F.cross_entropy(
+                logits, torch.tensor(label), label_smoothing=epsilon
+            ),
+        ),
+        mistake(
+            "your loss adds `epsilon` without log p",
+            "Each token of the vocabulary costs −log p, weighted by epsilon/vocab. A constant has no "
+            "gradient and changes nothing.",
+            lambda logits, label, epsilon: -((1 - epsilon) * logits.log_softmax(-1)[label] + epsilon),
+            lambda logits, label, epsilon: (
+                -((1 - epsilon) * logits.log_softmax(-1)[label] + epsilon / len(logits))
+            ),
+        ),
+        mistake(
+            "your loss only scales the loss of the label",
+            "The mass that the label loses must go to the vocabulary: add epsilon times the mean of all log "
+            "p.",
+            lambda logits, label, epsilon: _weighted_losses(logits, label, 1 - epsilon, 0.0),
+            lambda logits, label, epsilon: _weighted_losses(
+                logits, label, 1 - epsilon + epsilon / len(logits), 0.0
+            ),
+        ),
+        mistake(
+            "your loss counts the label's part of the spread mass twice",
+            "The mean over the vocabulary includes the label. So the label alone gets 1 − epsilon, and the "
+            "mean gets epsilon.",
+            lambda logits, label, epsilon: _weighted_losses(
+                logits, label, 1 - epsilon + epsilon / len(logits), epsilon / len(logits)
+            ),
+        ),
+        mistake(
+            "your loss has the wrong sign",
+            "log p is negative, and a better prediction must lower the loss. Use −log p.",
+            lambda logits, label, epsilon: (
+                -_weighted_losses(logits, label, 1 - epsilon, epsilon / len(logits))
+            ),
+        ),
+        mistake(
+            "your loss has no gradient",
+            "The value is right, but .item(), .detach() and float() cut it off from the logits, and then "
+            "backward() cannot work. Return the tensor itself.",
+            lambda logits, label, epsilon: _weighted_losses(
+                logits, label, 1 - epsilon, epsilon / len(logits)
+            ).item(),
+        ),
+        mistake(
+            "your loss leaves out log_softmax",
+            "Logits are not log-probabilities. Apply log_softmax first.",
+            lambda logits, label, epsilon: -((1 - epsilon) * logits[label] + epsilon * logits.mean()),
+        ),
+        mistake(
+            "your loss subtracts the vocabulary's part",
+            "Both parts cost something: (1 − epsilon) · −log p of the label *plus* epsilon times the mean of "
+            "all −log p.",
+            lambda logits, label, epsilon: _weighted_losses(
+                logits, label, 1 - epsilon, -epsilon / len(logits)
             ),
         ),
     ),

@@ -1,5 +1,7 @@
 """The training loop with teacher forcing."""
 
+from statistics import fmean
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -22,13 +24,15 @@ def _train(
     zero: bool = True,
     step: bool = True,
     backwards: bool = False,
+    read: slice = slice(None),
 ) -> Answer:
     """A training loop, with one part left out or changed."""
 
     def train(model: Seq2Seq, batches: Batches, optimizer: Optimizer) -> list[float]:
         losses = []
         for source, target in batches:
-            logits = model(target, source[:, inputs]) if backwards else model(source, target[:, inputs])
+            first, second = (target, source) if backwards else (source, target)
+            logits = model(first[:, read], second[:, inputs])
             expected = (source if backwards else target)[:, labels]
             loss = F.cross_entropy(logits.flatten(0, 1), expected.flatten(), ignore_index=pad_id)
             if zero:
@@ -99,6 +103,24 @@ TRAIN = Exercise(
             "your code returns only the last loss",
             "Return a list with one number per batch. Append loss.item() inside the loop.",
             lambda model, batches, optimizer: _train()(model, batches, optimizer)[-1],
+            lambda model, batches, optimizer: _train()(model, batches, optimizer)[-1:],
+        ),
+        mistake(
+            "your code stops after the first batch",
+            "`return` ends the loop. Move it out of the loop, to the indentation of `for`.",
+            lambda model, batches, optimizer: _train()(model, batches, optimizer)[:1],
+        ),
+        mistake(
+            "your code shifts the source, too",
+            "Only what must be predicted is shifted. The encoder may read the whole source.",
+            _train(read=FIRST),
+            _train(read=REST),
+        ),
+        mistake(
+            "your code returns one number for all batches",
+            "Return a list with one number per batch. Append loss.item() inside the loop.",
+            lambda model, batches, optimizer: fmean(_train()(model, batches, optimizer)),
+            lambda model, batches, optimizer: sum(_train()(model, batches, optimizer)),
         ),
     ),
 )

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from course_lib.exercises.exercise import Answer, Exercise, mistake
+from course_lib.text.tokenizers import EOS
 
 Choose = Callable[[Tensor], int]
 
@@ -51,9 +52,37 @@ def _without_limit(table: Tensor, start: int, end: int, max_tokens: int) -> list
     return _greedy()(table, start, end, max_tokens=len(table))
 
 
-TABLE = torch.tensor([  # 0 → 2 → 3 → 4 → 1
+def _skips_end(table: Tensor, start: int, end: int, max_tokens: int) -> list[int]:
+    ids, last = [], start
+    for _ in range(max_tokens):
+        last = _likeliest(table[last])
+        if last != end:
+            ids.append(last)
+    return ids
+
+
+def _by_column(table: Tensor, start: int, end: int, max_tokens: int) -> list[int]:
+    return _greedy()(table.T, start, end, max_tokens)
+
+
+def _fixed_end(table: Tensor, start: int, end: int, max_tokens: int) -> list[int]:
+    return _greedy()(table, start, EOS, max_tokens)
+
+
+def _row_after_row(table: Tensor, start: int, end: int, max_tokens: int) -> list[int]:
+    ids: list[int] = []
+    while len(ids) < max_tokens and (token := _likeliest(table[len(ids) % len(table)])) != end:
+        ids.append(token)
+    return ids
+
+
+def _greedy_in_whole_table(table: Tensor, start: int, end: int, max_tokens: int) -> list[int]:
+    return _greedy()(table.flatten().expand(len(table) ** 2, -1), start, end, max_tokens)
+
+
+TABLE = torch.tensor([  # 0 → 2 → 3 → 4 → 1, and after 1 it would go on: 1 → 2
     [-9.0, 0.1, 2.5, 1.0, 0.3],
-    [0.0, 0.5, 0.2, 0.1, 0.4],
+    [0.0, 0.5, 0.9, 0.1, 0.4],
     [-9.0, 0.2, 0.4, 1.5, 1.2],
     [-9.0, 0.9, -0.5, 0.3, 1.1],
     [-9.0, 2.0, 0.6, 0.8, -1.0],
@@ -62,7 +91,7 @@ TABLE = torch.tensor([  # 0 → 2 → 3 → 4 → 1
 GREEDY = Exercise(
     id="06b.greedy",
     reference=lambda table, start, end, max_tokens: _greedy()(table, start, end, max_tokens),
-    inputs=((TABLE, 0, 1, 10), (TABLE, 3, 1, 10), (TABLE, 0, 1, 1)),
+    inputs=((TABLE, 0, 1, 10), (TABLE, 3, 1, 10), (TABLE, 0, 1, 1), (TABLE, 2, 4, 6), (TABLE, 4, 3, 5)),
     mistakes=(
         mistake(
             "your code returns `end` as well",
@@ -80,6 +109,26 @@ GREEDY = Exercise(
             "your code goes on after `end`",
             "What follows the end token has no meaning. Leave the loop as soon as the model chooses `end`.",
             _greedy(stop=False),
+        ),
+        mistake(
+            "your code skips `end` and goes on",
+            "`continue` starts the next round, so the text goes on after its end. Leave the loop: `break`.",
+            _skips_end,
+        ),
+        mistake(
+            "your code looks up a column of the table",
+            "Row i of the table holds the logits after token i. Use table[last].",
+            _by_column,
+        ),
+        mistake(
+            "your code stops at a fixed id instead of `end`",
+            "Which id ends a text is an argument. Compare with `end`.",
+            _fixed_end,
+        ),
+        mistake(
+            "your code takes a logit for a token",
+            "`max` returns the largest logit; `argmax` says which token has it.",
+            _greedy(choose=lambda logits: int(logits.max())),
         ),
         mistake(
             "your code reads the start token at every step",
@@ -105,6 +154,21 @@ GREEDY = Exercise(
             "your code generates one token too few",
             "The start token does not count. There may be `max_tokens` new tokens.",
             _greedy(limit=-1),
+        ),
+        mistake(
+            "your code stops at the first token that is not `end`",
+            "Turn the comparison round: stop if the token *is* `end`.",
+            lambda table, start, end, max_tokens: [],
+        ),
+        mistake(
+            "your code reads the rows of the table one after the other",
+            "Row i belongs to token i. The next row is that of the token you have just chosen.",
+            _row_after_row,
+        ),
+        mistake(
+            "your code takes the largest logit of the whole table",
+            "Look at the row of the newest token alone: table[last].",
+            _greedy_in_whole_table,
         ),
     ),
 )

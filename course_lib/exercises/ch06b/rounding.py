@@ -37,6 +37,16 @@ def _unrounded(weight: Tensor) -> tuple[Tensor, Tensor]:
     return weight / scale, scale
 
 
+def _kept_as(dtype: torch.dtype) -> Answer:
+    """Rounded, but not converted to int8."""
+
+    def quantize(weight: Tensor) -> tuple[Tensor, Tensor]:
+        scale = _of_row(weight) / 127
+        return (weight / scale).round().to(dtype), scale
+
+    return quantize
+
+
 def _weights(*rows: float, columns: int, seed: int) -> Tensor:
     """Rows of different sizes, the largest number of each sometimes negative."""
     return normal(len(rows), columns, seed=seed) * torch.tensor(rows).unsqueeze(1)
@@ -65,6 +75,25 @@ INT8 = Exercise(
             _int8(lambda weight: weight.abs().amax(dim=0, keepdim=True)),
         ),
         mistake(
+            "your scale is the largest weight itself",
+            "Divided by it, all weights lie from −1 to 1, and only −1, 0 and 1 are left after rounding. The "
+            "largest must become 127: divide by 127.",
+            _int8(_of_row, most=1),
+        ),
+        mistake(
+            "your code takes the absolute value after the maximum",
+            "The largest of −2 and 1 is 1, and its absolute value too. Take abs() first, then the maximum.",
+            _int8(lambda weight: weight.amax(dim=1, keepdim=True).abs()),
+        ),
+        mistake(
+            "your code divides the range by 255",
+            "With a scale alone, 0 stays 0, so the integers must reach as far up as down. Divide the largest "
+            "absolute value by 127.",
+            _int8(lambda weight: weight.amax(dim=1, keepdim=True) - weight.amin(dim=1, keepdim=True), 255),
+            _int8(_of_row, most=255),
+            _int8(_of_row, most=256),
+        ),
+        mistake(
             "your code divides by 128",
             "int8 goes from −128 to 127, so a largest weight of +128 · scale does not fit and wraps around "
             "to −128. Divide the largest absolute value by 127.",
@@ -87,6 +116,10 @@ INT8 = Exercise(
             "The weights come back as integers · scale, so scale is the largest absolute value divided by "
             "127.",
             _upside_down,
+            lambda weight: (
+                (weight * weight.abs().amax(dim=1, keepdim=True) / 127).round().to(torch.int8),
+                127 / weight.abs().amax(dim=1, keepdim=True),
+            ),
         ),
         mistake(
             "your scale has the shape (rows,)",
@@ -98,6 +131,19 @@ INT8 = Exercise(
             "Without rounding, nothing has become smaller: these are still floats. Round, then convert "
             "with .to(torch.int8).",
             _unrounded,
+        ),
+        mistake(
+            "your code rounds, but stores the integers in a larger type",
+            "A rounded float32 still takes four bytes, and PyTorch's usual integer eight. Convert with "
+            ".to(torch.int8), which takes one.",
+            _kept_as(torch.float32),
+            _kept_as(torch.int64),
+            _kept_as(torch.int32),
+        ),
+        mistake(
+            "your scale comes from the mean of the weights",
+            "The largest weight of a row must fit into 127. Take the maximum of the absolute values.",
+            _int8(lambda weight: weight.abs().mean(dim=1, keepdim=True)),
         ),
     ),
 )

@@ -19,14 +19,36 @@ def _continuations(
     ]
 
 
-def _best(continuations: list[list[Hypothesis]], width: int) -> list[Hypothesis]:
-    return sorted((text for texts in continuations for text in texts), key=lambda text: -text[1])[:width]
+def _best(
+    continuations: list[list[Hypothesis]],
+    width: int,
+    key: Callable[[Hypothesis], object] = lambda text: -text[1],
+) -> list[Hypothesis]:
+    return sorted((text for texts in continuations for text in texts), key=key)[:width]
+
+
+def _sorted_by(key: Callable[[Hypothesis], object], order: int = 1) -> Answer:
+    """A step that sorts by another key. order: −1 to reverse what is kept."""
+    return lambda hypotheses, log_p, width: _split_finished(
+        _best(_continuations(hypotheses, log_p, _plus), width, key)[::order]
+    )
 
 
 def _split_finished(texts: Sequence[Hypothesis]) -> tuple[list[Hypothesis], list[Hypothesis]]:
     """Unfinished hypotheses, and finished ones without their EOS."""
     ended = [(ids[:-1], total) for ids, total in texts if ids[-1] == EOS]
     return [text for text in texts if text[0][-1] != EOS], ended
+
+
+def _adding(add: Callable[[float, float], float]) -> Answer:
+    return lambda hypotheses, log_p, width: _split_finished(
+        _best(_continuations(hypotheses, log_p, add), width)
+    )
+
+
+def _in_front(hypotheses: list[Hypothesis], log_p: list[list[float]], width: int) -> tuple[list, list]:
+    best = _best(_continuations(hypotheses, log_p, _plus), width)
+    return _split_finished([([ids[-1], *ids[:-1]], total) for ids, total in best])
 
 
 def _plus(total: float, p: float) -> float:
@@ -63,6 +85,24 @@ BEAM = Exercise(
         ),
     ),
     mistakes=(
+        mistake(
+            "your code keeps the least probable",
+            "sorted() puts the smallest first, and the least probable has the smallest log-probability. Sort "
+            "with reverse=True, or by -pair[1].",
+            _sorted_by(lambda text: text[1]),
+            _sorted_by(lambda text: text[1], order=-1),
+        ),
+        mistake(
+            "your code lists the least probable first",
+            "Its choice is right. Return the most probable hypothesis first: reverse=True.",
+            _sorted_by(lambda text: -text[1], order=-1),
+        ),
+        mistake(
+            "your code sorts by the ids",
+            "pair[0] are the ids; the log-probability is pair[1].",
+            _sorted_by(lambda text: text[0]),
+            _sorted_by(lambda text: [-i for i in text[0]]),
+        ),
         mistake(
             "your code keeps finished hypotheses in the beam",
             "Nothing follows EOS, but the search would extend such a hypothesis beyond its end. Move "
@@ -134,8 +174,33 @@ BEAM = Exercise(
                 for ended in (False, True)
             ),
         ),
+        mistake(
+            "your code forgets the log-probability of the new token",
+            "Add log_p of token i to the total of its hypothesis.",
+            _adding(lambda total, p: total),
+        ),
+        mistake(
+            "your code subtracts log-probabilities",
+            "Probabilities multiply along a sequence, so their logarithms add.",
+            _adding(lambda total, p: total - p),
+        ),
+        mistake(
+            "your code returns probabilities",
+            "Keep the logarithms: total + p, without exp.",
+            _adding(lambda total, p: math.exp(total + p)),
+        ),
+        mistake(
+            "your code puts the new token in front",
+            "The text grows to the right: [*ids, i].",
+            _in_front,
+        ),
     ),
 )
+
+
+def _finished(*pairs: tuple[int, float]) -> tuple[list[Hypothesis]]:
+    """Finished hypotheses of these lengths and log-probabilities."""
+    return ([(list(range(5, 5 + length)), total) for length, total in pairs],)
 
 
 def _winner(score: Callable[[list[int], float], float]) -> Answer:
@@ -145,10 +210,16 @@ def _winner(score: Callable[[list[int], float], float]) -> Answer:
 BEST = Exercise(
     id="06b.best",
     reference=_winner(lambda ids, total: total / (len(ids) + 1)),
-    inputs=(
-        ([([5], -1.0), ([6, 7, 8, 9], -2.6)],),
-        ([([5], -2.0), ([6, 7, 8, 9], -0.9)],),
-        ([([5] * 6, -1.9), ([6] * 4, -0.7), ([7] * 5, -0.8), ([8] * 2, -0.9), ([9] * 3, -2.9)],),
+    inputs=(  # found by search: no two of the scores that students try choose the same everywhere
+        _finished((1, -1.0), (3, -1.9)),
+        _finished((1, -1.0), (4, -2.6)),
+        _finished((1, -2.0), (4, -0.9)),
+        _finished((8, -4.3), (6, -2.1), (4, -1.1), (2, -1.2), (5, -1.4)),
+        _finished((1, -1.2), (7, -3.2), (9, -2.6), (3, -1.3), (4, -1.5)),
+        _finished((8, -3.7), (1, -1.0), (2, -1.4), (5, -2.1), (6, -3.4), (3, -1.5)),
+        _finished((5, -2.8), (2, -1.5), (9, -3.0), (6, -2.2), (3, -1.1), (4, -1.3)),
+        _finished((6, -3.2), (4, -1.3), (9, -2.5), (3, -1.9), (8, -4.1), (7, -2.5)),
+        _finished((8, -2.7), (5, -2.5), (4, -1.4), (3, -1.7), (9, -3.7), (7, -3.8)),
     ),
     mistakes=(
         mistake(
@@ -163,9 +234,35 @@ BEST = Exercise(
             _winner(lambda ids, total: total / len(ids)),
         ),
         mistake(
+            "your code counts BOS as well",
+            "BOS is given, so it has no log-probability in the sum. Divide by the ids and EOS: len(ids) + 1.",
+            _winner(lambda ids, total: total / (len(ids) + 2)),
+        ),
+        mistake(
             "your code multiplies by the length",
             "The sums are negative, so multiplying penalizes long hypotheses twice. Divide.",
             _winner(lambda ids, total: total * (len(ids) + 1)),
+            _winner(lambda ids, total: total * len(ids)),
+        ),
+        mistake(
+            "your code adds the length instead of dividing by it",
+            "A bonus of 1 for each token outweighs any log-probability. The mean is the sum divided by the "
+            "length.",
+            _winner(lambda ids, total: total + len(ids)),
+        ),
+        mistake(
+            "your code subtracts the length instead of dividing by it",
+            "That penalizes long hypotheses twice. The mean is the sum divided by the length.",
+            _winner(lambda ids, total: total - len(ids)),
+        ),
+        mistake(
+            "your code divides by a power of the length",
+            "The mean divides by the length itself: α = 1.",
+            _winner(lambda ids, total: total / (len(ids) + 1) ** 0.6),
+            _winner(lambda ids, total: total / (len(ids) + 1) ** 0.5),
+            _winner(lambda ids, total: total / (len(ids) + 1) ** 2),
+            _winner(lambda ids, total: total / (len(ids) + 1) ** 0.7),
+            _winner(lambda ids, total: total / (len(ids) + 1) ** 0.8),
         ),
         mistake(
             "your code divides the probability instead of its logarithm",

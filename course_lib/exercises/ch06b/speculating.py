@@ -29,6 +29,33 @@ def _matches_anywhere(logits: Tensor, drafted: list[int]) -> list[int]:
     return [*kept, best[-1]]
 
 
+def _row_after(logits: Tensor, drafted: list[int]) -> list[int]:
+    best = logits.argmax(dim=-1).tolist()
+    kept = _verify(corrected=False, bonus=False)(logits, drafted)
+    return [*kept, best[min(len(kept) + 1, len(drafted))]]
+
+
+def _both(logits: Tensor, drafted: list[int]) -> list[int]:
+    best = logits.argmax(dim=-1).tolist()
+    n = len(_verify(corrected=False, bonus=False)(logits, drafted))
+    return [*drafted[: n + 1], best[n]]
+
+
+def _only_when(all_right: bool) -> Answer:
+    """The last token alone, if all drafted tokens are right, or if one is not."""
+
+    def answer(logits: Tensor, drafted: list[int]) -> list[int]:
+        new = _verify()(logits, drafted)
+        return new[-1:] if (new[:-1] == drafted) == all_right else new
+
+    return answer
+
+
+def _one_too_few(logits: Tensor, drafted: list[int]) -> list[int]:
+    new = _verify()(logits, drafted)
+    return new if new[:-1] == drafted else [*drafted[: len(new) - 2], new[-1]]
+
+
 def _everything(logits: Tensor, drafted: list[int]) -> list[int]:
     return [*drafted, int(logits[-1].argmax())]
 
@@ -91,6 +118,25 @@ VERIFY = Exercise(
             _rejected_kept,
         ),
         mistake(
+            "your code keeps the rejected token beside the model's own",
+            "At the first mismatch, the model's token replaces the drafted one: drafted[:i], then best[i].",
+            _both,
+        ),
+        mistake(
+            "your code returns only the model's last token",
+            "The drafted tokens before the mismatch are right, and the pass yields them too.",
+            lambda logits, drafted: _verify()(logits, drafted)[-1:],
+            lambda logits, drafted: _verify()(logits, drafted)[-1],
+            _only_when(all_right=True),
+            _only_when(all_right=False),
+        ),
+        mistake(
+            "your code takes the model's token from one row too far",
+            "Row i is computed from the text before drafted[i], so it replaces drafted[i]. Row i + 1 was "
+            "computed from the rejected token.",
+            _row_after,
+        ),
+        mistake(
             "your code compares with the wrong row",
             "logits[i] is computed before drafted[i] is read, so it predicts drafted[i] itself.",
             _verify(shift=1),
@@ -99,6 +145,11 @@ VERIFY = Exercise(
             "your code appends the argmax of the last row after a mismatch",
             "That row was computed from the rejected tokens. Append the argmax of the row of the mismatch.",
             _last_row_added,
+        ),
+        mistake(
+            "your code drops one accepted token too many",
+            "All of drafted[:i] agree with the model. At the mismatch, append best[i] to them.",
+            _one_too_few,
         ),
     ),
 )

@@ -68,6 +68,18 @@ BOOTSTRAP = Exercise(
             lambda statistics, draws: bleu_from_statistics(statistics[draws].sum(dim=1)).mean(),
         ),
         mistake(
+            "your code sums the ten numbers of a sentence",
+            "The ten columns are different counts. statistics[draws] has shape (rounds, drawn, 10): sum over "
+            "the drawn sentences, dim=1.",
+            lambda statistics, draws: bleu_from_statistics(statistics[draws].sum(dim=2)),
+            lambda statistics, draws: bleu_from_statistics(statistics[draws].sum(dim=-1)[..., :10]),
+        ),
+        mistake(
+            "your code scores every drawn sentence by itself",
+            "That is one score per draw. Sum the drawn rows of each round first: .sum(dim=1).",
+            lambda statistics, draws: bleu_from_statistics(statistics[draws]),
+        ),
+        mistake(
             "your code does not use the draws",
             "Every round would score the same sentences. Pick the rows with statistics[draws].",
             lambda statistics, draws: bleu_from_statistics(statistics.sum(dim=0)).expand(len(draws)),
@@ -83,6 +95,14 @@ def _ends(of_differences: Answer) -> Answer:
 
 def _quantiles(low: float, high: float) -> Answer:
     return lambda differences: (differences.quantile(low).item(), differences.quantile(high).item())
+
+
+def _around_the_mean(width: float) -> Answer:
+    def ends(differences: Tensor) -> tuple[float, float]:
+        mean, deviation = differences.mean().item(), differences.std().item()
+        return mean - width * deviation, mean + width * deviation
+
+    return ends
 
 
 def _two_intervals(a: Tensor, b: Tensor, draws: Tensor) -> tuple[float, float]:
@@ -103,7 +123,8 @@ PAIRED = Exercise(
     id="06c.paired",
     reference=lambda a, b, draws: interval(paired_bootstrap(a, b, draws)),
     inputs=(
-        (A, B, bootstrap_draws(12, rounds=50)),
+        # with 41 and 81 rounds, each quantile is one of the sorted differences: no need to interpolate
+        (A, B, bootstrap_draws(12, rounds=41)),
         (B, A, bootstrap_draws(12, rounds=81, seed=1)),
     ),
     mistakes=(
@@ -134,6 +155,43 @@ PAIRED = Exercise(
             "your interval runs from the smallest to the largest difference",
             "The extremes grow with the number of rounds. Take the quantiles 0.025 and 0.975.",
             _ends(lambda differences: (differences.min().item(), differences.max().item())),
+        ),
+        mistake(
+            "your interval has its ends interchanged",
+            "Return the lower end first: quantile 0.025, then 0.975.",
+            _ends(lambda differences: interval(differences)[::-1]),
+        ),
+        mistake(
+            "your interval holds the middle half",
+            "The middle 95% leaves out 2.5% on each side, not 25%. Take the quantiles 0.025 and 0.975.",
+            _ends(_quantiles(0.25, 0.75)),
+        ),
+        mistake(
+            "your interval holds the middle 99%",
+            "The middle 95% leaves out 2.5% on each side. Take the quantiles 0.025 and 0.975.",
+            _ends(_quantiles(0.005, 0.995)),
+            _ends(_quantiles(0.0025, 0.9975)),
+        ),
+        mistake(
+            "your interval is not symmetric",
+            "The middle 95% leaves out 2.5% on each side. Take the quantiles 0.025 and 0.975.",
+            _ends(_quantiles(0.0, 0.95)),
+            _ends(_quantiles(0.05, 1.0)),
+            _ends(_quantiles(0.25, 0.975)),
+            _ends(_quantiles(0.025, 0.95)),
+            _ends(_quantiles(0.05, 0.975)),
+        ),
+        mistake(
+            "your code assumes a normal distribution",
+            "The bootstrap has no need to: the differences themselves are the distribution. Take their "
+            "quantiles 0.025 and 0.975.",
+            *(_ends(_around_the_mean(width)) for width in (1.96, 2.0)),
+        ),
+        mistake(
+            "your code returns the interval of one system",
+            "The question is whether b is better than a. Take the interval of the differences, b minus a.",
+            lambda a, b, draws: interval(bootstrap_bleu(b, draws)),
+            lambda a, b, draws: interval(bootstrap_bleu(a, draws)),
         ),
         mistake(
             "your code drops the sign of the differences",

@@ -26,12 +26,13 @@ def _chrf(
     lengths: range = LENGTHS,
     count: Answer = matches,
     top: int = 100,
+    total: Answer = lambda text, n: len(text) - n + 1,
 ) -> Answer:
     def chrf(candidate: str, reference: str) -> float:
         c, r = text(candidate), text(reference)
-        found = {n: count(c, r, n) for n in lengths}
-        precision = sum(found[n] / (len(c) - n + 1) for n in lengths) / len(lengths)
-        recall = sum(found[n] / (len(r) - n + 1) for n in lengths) / len(lengths)
+        found = {n: count(c, r, n) for n in lengths if n <= min(len(c), len(r))}  # as sacrebleu does
+        precision = sum(found[n] / total(c, n) for n in found) / max(1, len(found))
+        recall = sum(found[n] / total(r, n) for n in found) / max(1, len(found))
         return top * score(precision, recall)
 
     return chrf
@@ -49,6 +50,7 @@ CHRF = Exercise(
         ("mi casa es la casa roja", "mi casa es roja"),
         ("la niña lee", "la niña lee una carta"),
         ("bbbbbbbb", "aaaaaaa"),
+        ("mi casa", "la casa"),  # six characters: one 6-gram
     ),
     mistakes=(
         mistake(
@@ -68,9 +70,33 @@ CHRF = Exercise(
             _chrf(lambda p, r: _f_score(r, p)),
         ),
         mistake(
-            "your score is the precision alone",
-            "Then a candidate that leaves out half of the reference loses nothing. Combine it with recall.",
+            "your score is the precision alone, or both fractions divide by the candidate's n-grams",
+            "Then a candidate that leaves out half of the reference loses nothing. Recall divides the "
+            "matches by the *reference's* n-grams, len(r) − n + 1.",
             _chrf(lambda p, r: p),
+        ),
+        mistake(
+            "your score is the recall alone, or both fractions divide by the reference's n-grams",
+            "Then a candidate loses nothing by adding characters. Precision divides the matches by the "
+            "*candidate's* n-grams, len(c) − n + 1.",
+            _chrf(lambda p, r: r),
+        ),
+        mistake(
+            "your code counts one n-gram too few",
+            "A text of w characters has w − n + 1 n-grams, because the first one starts at 0: six characters "
+            "have one 6-gram.",
+            _chrf(total=lambda text, n: len(text) - n),
+            _chrf(total=lambda text, n: len(text) - n or 1),
+        ),
+        mistake(
+            "your code divides by the number of characters",
+            "Near the end, no n-gram of n characters fits any more. A text of w characters has w − n + 1.",
+            _chrf(total=lambda text, n: len(text)),
+        ),
+        mistake(
+            "your score is the plain mean of precision and recall",
+            "chrF is an F-score, 5PR / (4P + R), which is low if either of the two is.",
+            _chrf(lambda p, r: (p + r) / 2),
         ),
         mistake(
             "your code stops at four characters",
@@ -97,6 +123,14 @@ CHRF = Exercise(
             "your score runs from 0 to 1",
             "chrF is reported from 0 to 100. Multiply by 100.",
             _chrf(top=1),
+        ),
+        mistake(
+            "your code has the wrong number of n-grams",
+            "A text of w characters has w − n + 1 of them.",
+            _chrf(total=lambda text, n: len(text) + n - 1),
+            _chrf(total=lambda text, n: len(text) - n - 1 or 1),
+            _chrf(total=lambda text, n: len(text) + 1),
+            _chrf(total=lambda text, n: n),
         ),
     ),
 )

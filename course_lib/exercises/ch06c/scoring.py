@@ -117,9 +117,44 @@ PRECISION = Exercise(
             _precision(_same_position, _ngram_total),
         ),
         mistake(
+            "your code takes the larger of the two counts",
+            "`|` of two counters takes the larger count for each n-gram, matched or not. `&` takes the "
+            "smaller.",
+            _precision(
+                lambda candidate, reference, n: (ngrams(candidate, n) | ngrams(reference, n)).total(),
+                _ngram_total,
+            ),
+        ),
+        mistake(
+            "your code divides by the number of distinct n-grams",
+            "An n-gram that occurs twice counts twice in the denominator, too: mine.total(), not len(mine).",
+            _precision(matches, lambda candidate, reference, n: len(ngrams(candidate, n))),
+        ),
+        mistake(
+            "your precision runs from 0 to 100",
+            "The exercise asks for a fraction. Do not multiply by 100.",
+            _precision(lambda *arguments: 100 * matches(*arguments), _ngram_total),
+        ),
+        mistake(
+            "your code returns the number of matches",
+            "Divide it by the number of the candidate's n-grams.",
+            lambda candidate, reference, n: matches(candidate, reference, n),
+        ),
+        mistake(
             "your code compares only single words",
             "`n` is the length of the n-grams. Compare candidate[i : i + n].",
             lambda candidate, reference, n: matches(candidate, reference, 1) / len(candidate),
+        ),
+        mistake(
+            "your code divides by the n-grams of both sentences",
+            "That is a similarity of two sets. Precision divides by the *candidate's* n-grams.",
+            lambda candidate, reference, n: (
+                len(ngrams(candidate, n).keys() & ngrams(reference, n).keys())
+                / len(ngrams(candidate, n).keys() | ngrams(reference, n).keys())
+            ),
+            lambda candidate, reference, n: (
+                matches(candidate, reference, n) / (ngrams(candidate, n) | ngrams(reference, n)).total()
+            ),
         ),
     ),
 )
@@ -161,6 +196,23 @@ BREVITY = Exercise(
             lambda c, r: 1.0 if c >= r else math.exp(-r / c),
             lambda c, r: math.exp(-r / c),
         ),
+        mistake(
+            "your exponent has the wrong sign",
+            "A short candidate must get less than 1, so its exponent is negative: 1 − r/c, not r/c − 1.",
+            lambda c, r: 1.0 if c >= r else math.exp(r / c - 1),
+            lambda c, r: math.exp(r / c - 1),
+        ),
+        mistake(
+            "your exponent is c/r − 1",
+            "The reference's length is on top: 1 − r/c. It falls faster, the shorter the candidate is.",
+            lambda c, r: 1.0 if c >= r else math.exp(c / r - 1),
+            lambda c, r: math.exp(c / r - 1),
+        ),
+        mistake(
+            "your exponent is a difference of words",
+            "The penalty depends on the ratio of the lengths: 1 − r/c.",
+            lambda c, r: 1.0 if c >= r else math.exp(c - r),
+        ),
     ),
 )
 
@@ -181,21 +233,56 @@ def _penalty(candidates: Sequence[Words], references: Sequence[Words]) -> float:
     return brevity_penalty(sum(map(len, candidates)), sum(map(len, references)))
 
 
+def _swapped_penalty(candidates: Sequence[Words], references: Sequence[Words]) -> float:
+    return _penalty(references, candidates)
+
+
+def _first_penalty(candidates: Sequence[Words], references: Sequence[Words]) -> float:
+    return _penalty(candidates[:1], references[:1])
+
+
 def _mean_penalty(candidates: Sequence[Words], references: Sequence[Words]) -> float:
     pairs = zip(candidates, references, strict=True)
     return fmean(brevity_penalty(len(c), len(r)) for c, r in pairs)
 
 
-def _summed(count: Answer = matches, least: int = 0) -> Answer:
-    """Precisions of a corpus for n = 1 to 4; a sentence has at least `least` n-grams."""
+def _all(candidate: Words, reference: Words, n: int) -> int:
+    return ngrams(candidate, n).total()
+
+
+def _all_of_reference(candidate: Words, reference: Words, n: int) -> int:
+    return ngrams(reference, n).total()
+
+
+def _kinds(candidate: Words, reference: Words, n: int) -> int:
+    return len(ngrams(candidate, n))
+
+
+def _summed(count: Answer = matches, least: int = 0, of: Answer | None = None, at_least: int = 1) -> Answer:
+    """Precisions of a corpus for n = 1 to 4.
+
+    least: a sentence's n-grams at least. of: counts them in another way. at_least: of the whole corpus.
+    """
 
     def precisions(candidates: Sequence[Words], references: Sequence[Words]) -> list[float]:
         pairs = list(zip(candidates, references, strict=True))
         found = [sum(count(c, r, n) for c, r in pairs) for n in (1, 2, 3, 4)]
-        total = [sum(max(len(c) - n + 1, least) for c in candidates) for n in (1, 2, 3, 4)]
-        return [f / t for f, t in zip(found, total, strict=True)]
+        total = [
+            sum(of(c, r, n) if of else max(len(c) - n + 1, least) for c, r in pairs) for n in (1, 2, 3, 4)
+        ]
+        return [f / (t if t < 0 else max(t, at_least)) for f, t in zip(found, total, strict=True)]
 
     return precisions
+
+
+def _pooled(candidates: Sequence[Words], references: Sequence[Words]) -> list[float]:
+    """Precisions with n-grams that may match in any sentence of the corpus."""
+
+    def union(texts: Sequence[Words], n: int) -> Counter:
+        return sum((ngrams(text, n) for text in texts), Counter())
+
+    both = [(union(candidates, n), union(references, n)) for n in (1, 2, 3, 4)]
+    return [(mine & theirs).total() / max(mine.total(), 1) for mine, theirs in both]
 
 
 def _averaged(candidates: Sequence[Words], references: Sequence[Words]) -> list[float]:
@@ -226,6 +313,9 @@ BLEU = Exercise(
         (["the cat is on the".split(), "dog".split()], [_CAT, _DOOR]),
         (["the cat sat on the mat".split()], [_CAT]),
         (["is on the mat".split(), "the dog is at the old front door".split()], [_CAT, _DOOR]),
+        (["is on the mat".split()], [_CAT]),  # a single 4-gram
+        (["the cat is".split()], [_CAT]),  # no 4-gram at all
+        (["the cat".split(), "the dog is on the mat".split()], [_DOOR, "the cat is on the mat".split()]),
     ),
     mistakes=(
         mistake(
@@ -253,9 +343,59 @@ BLEU = Exercise(
             _bleu(mean=math.prod),
         ),
         mistake(
-            "your score leaves out the brevity penalty",
-            "Without it, very short candidates get high scores. Multiply by the penalty of the whole corpus.",
+            "your score has no brevity penalty, or c and r are numbers of sentences",
+            "There are as many candidates as references, so with len(candidates) the penalty is always 1. "
+            "Sum the *words* of all candidates, and those of all references.",
             _bleu(penalty=_no_penalty),
+        ),
+        mistake(
+            "your code swaps c and r",
+            "c are the words of the candidates, r those of the references. Swapped, long candidates would be "
+            "penalized instead of short ones.",
+            _bleu(penalty=_swapped_penalty),
+        ),
+        mistake(
+            "your penalty looks at the first sentence only",
+            "The penalty compares the words of *all* candidates with those of all references.",
+            _bleu(penalty=_first_penalty),
+        ),
+        mistake(
+            "your code divides by the n-grams of the reference",
+            "That is recall. Precision divides by the *candidates'* n-grams: mine.total().",
+            _bleu(precisions=_summed(of=_all_of_reference)),
+        ),
+        mistake(
+            "your code counts matching n-grams only once",
+            "An n-gram that occurs twice in both sentences matches twice: (mine & theirs).total(), not "
+            "len(mine & theirs).",
+            _bleu(precisions=_summed(_distinct)),
+        ),
+        mistake(
+            "your code counts each of the candidate's n-grams only once",
+            "An n-gram that occurs twice counts twice: mine.total(), not len(mine).",
+            _bleu(precisions=_summed(of=_kinds)),
+        ),
+        mistake(
+            "your code counts distinct n-grams",
+            "len() counts each n-gram once. Use .total() for the matches and for the candidates' n-grams.",
+            _bleu(precisions=_summed(_distinct, of=_kinds)),
+        ),
+        mistake(
+            "your code counts all n-grams as matches",
+            "Only those that the reference has too: (mine & theirs).total().",
+            _bleu(precisions=_summed(_all)),
+            _bleu(precisions=_summed(_all_of_reference)),
+        ),
+        mistake(
+            "your code lets an n-gram match in another sentence",
+            "Each candidate is compared with its own reference. Take the matches of each pair first, then "
+            "sum.",
+            _bleu(precisions=_pooled),
+        ),
+        mistake(
+            "your code fails if no sentence has four words",
+            "Then there is no 4-gram to divide by, and the score must be 0. Keep max(total, 1).",
+            _bleu(precisions=_summed(at_least=0)),
         ),
         mistake(
             "your code computes a brevity penalty for each sentence",

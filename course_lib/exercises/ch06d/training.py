@@ -40,6 +40,21 @@ def _best_of_all(losses: Losses, patience: int) -> int:
     return min(range(len(losses)), key=lambda i: losses[i])
 
 
+def _counted(wait: Callable[[float, float, int], int], offset: int = 0) -> Answer:
+    """Early stopping with another rule for the count: from the loss, the best one and the count so far."""
+
+    def answer(losses: Losses, patience: int) -> int:
+        best, waited = math.inf, 0
+        for i, loss in enumerate(losses):
+            waited = wait(loss, best, waited)
+            best = min(best, loss)
+            if waited >= patience:
+                return i + offset
+        return len(losses) - 1
+
+    return answer
+
+
 STOP = Exercise(
     id="06d.stop",
     reference=lambda losses, patience: _stop(losses, patience),
@@ -64,11 +79,13 @@ STOP = Exercise(
             "your code never resets its count of bad evaluations",
             "Patience is about evaluations *in a row*. A new best loss starts the count again.",
             lambda losses, patience: _stop(losses, patience, resets=False),
+            _counted(lambda loss, best, waited: waited if loss < best else waited + 1),
+            _counted(lambda loss, best, waited: waited - 1 if loss < best else waited + 1),
         ),
         mistake(
             "your code stops one evaluation too late",
-            "Training stops at the `patience`-th evaluation in a row without a new best. Compare with "
-            "`patience` after you have counted, with ==.",
+            "Training stops at the `patience`-th evaluation in a row without a new best: as soon as "
+            "`waited`, this evaluation included, reaches `patience`.",
             lambda losses, patience: _stop(losses, patience + 1),
         ),
         mistake(
@@ -88,9 +105,41 @@ STOP = Exercise(
             _best_of_all,
         ),
         mistake(
+            "your code counts the good evaluations",
+            "A new best loss ends the waiting: 0 if loss < best, and otherwise one more.",
+            _counted(lambda loss, best, waited: waited + 1 if loss < best else 0),
+            _counted(lambda loss, best, waited: 0 if loss > best else waited + 1),
+        ),
+        mistake(
+            "your count starts at 1 after a new best loss",
+            "A new best loss is no evaluation without one. Set the count to 0.",
+            _counted(lambda loss, best, waited: 1 if loss < best else waited + 1),
+        ),
+        mistake(
+            "your count never gets beyond 1",
+            "Each further evaluation without a new best loss adds one: waited + 1.",
+            _counted(lambda loss, best, waited: 0 if loss < best else 1),
+        ),
+        mistake(
+            "your code counts the evaluations from 1",
+            "Return the index in the list, which starts at 0.",
+            _counted(lambda loss, best, waited: 0 if loss < best else waited + 1, offset=1),
+            lambda losses, patience: _stop(losses, patience) + 1,
+        ),
+        mistake(
+            "your code stops whenever there is no new best loss",
+            "It should wait for `patience` of them in a row.",
+            lambda losses, patience: _stop(losses, 1),
+        ),
+        mistake(
             "your code takes an equal loss for a better one",
             "A loss that does not fall is no progress. Reset the count only if the loss is *below* the best.",
             lambda losses, patience: _stop(losses, patience, strict=False),
+        ),
+        mistake(
+            "your code counts all evaluations",
+            "Count only those without a new best loss, and start again at 0 after one with.",
+            _counted(lambda loss, best, waited: waited + 1),
         ),
     ),
 )
@@ -127,6 +176,8 @@ CHANCE = Exercise(
             "The *variances* of two independent runs add up. So the standard deviation of the difference is "
             "√2 times that of one run, not twice.",
             _times(4),
+            _times(8),
+            _times(4 * math.sqrt(2)),
         ),
         mistake(
             "your code returns one standard deviation of the difference",
@@ -140,6 +191,22 @@ CHANCE = Exercise(
             _times(1),
         ),
         mistake(
+            "your code divides by the square root of the number of scores",
+            "That is the standard error, the uncertainty of a mean. The question is about two single runs.",
+            lambda scores: 2 * math.sqrt(2) * statistics.stdev(scores) / math.sqrt(len(scores)),
+            lambda scores: 2 * statistics.stdev(scores) / math.sqrt(len(scores)),
+        ),
+        mistake(
+            "your code multiplies by 1.96",
+            "The exercise asks for twice the standard deviation of the difference, in round numbers: 2·√2.",
+            _times(1.96 * math.sqrt(2)),
+        ),
+        mistake(
+            "your code divides by √2",
+            "The standard deviation of a difference is √2 times as *large* as that of one run. Multiply.",
+            _times(1 / math.sqrt(2)),
+        ),
+        mistake(
             "your code uses the variance",
             "The variance is in squared points of BLEU. Take its square root.",
             _times(2 * math.sqrt(2), statistics.variance),
@@ -148,6 +215,11 @@ CHANCE = Exercise(
             "your code takes the range of the scores",
             "The range grows with the number of runs. Use the standard deviation.",
             _range,
+        ),
+        mistake(
+            "your code takes the root of too much",
+            "Only the 2 is under the root: 2 · √2 · s.",
+            lambda scores: 2 * math.sqrt(2 * statistics.stdev(scores)),
         ),
     ),
 )

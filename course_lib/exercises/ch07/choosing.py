@@ -29,8 +29,8 @@ TOP_K = Exercise(
     mistakes=(
         mistake(
             "your code multiplies by the temperature",
-            "A high temperature must make the probabilities more uniform, so the logits must shrink. "
-            "Divide them by it.",
+            "A high temperature must make the probabilities more uniform, so the logits must shrink. Divide "
+            "them by it. A power, p ** temperature, multiplies the logits, too.",
             lambda logits, temperature, k: _top_k(logits, 1 / temperature, k),
         ),
         mistake(
@@ -60,11 +60,53 @@ TOP_K = Exercise(
             .softmax(dim=-1),
         ),
         mistake(
+            "your code keeps one token too many",
+            "Exactly k tokens stay: those with at least the k-th largest logit, topk(k).values[-1].",
+            lambda logits, temperature, k: _top_k(logits, temperature, k + 1),
+        ),
+        mistake(
+            "your code keeps only the most likely token",
+            "topk(k).values[0] is the largest logit. The k-th largest is the last of them, values[-1].",
+            lambda logits, temperature, k: _top_k(logits, temperature, 1),
+        ),
+        mistake(
+            "your code cuts by the unscaled threshold",
+            "If you divide the logits first, take the k largest of the divided logits, too.",
+            lambda logits, temperature, k: (scaled := logits / temperature)
+            .masked_fill(scaled < logits.topk(k).values[-1], -math.inf)
+            .softmax(dim=-1),
+        ),
+        mistake(
+            "your code returns logits",
+            "Logits are no probabilities. End with a softmax.",
+            lambda logits, temperature, k: _without(logits / temperature, k, -math.inf),
+        ),
+        mistake(
+            "your code divides the probabilities by the temperature",
+            "After the softmax, a factor does nothing but spoil the sum. Divide the logits.",
+            lambda logits, temperature, k: _top_k(logits, 1.0, k) / temperature,
+        ),
+        mistake(
+            "your code returns the largest probabilities in sorted order",
+            "The index tells which token a probability belongs to. Leave each token in its place.",
+            lambda logits, temperature, k: _top_k(logits, temperature, k).sort(descending=True).values,
+        ),
+        mistake(
             "your code keeps the smallest logits",
             "Keep the k tokens with the largest logits.",
             lambda logits, temperature, k: (logits / temperature)
             .masked_fill(logits > logits.topk(k, largest=False).values[-1], -math.inf)
             .softmax(dim=-1),
+            lambda logits, temperature, k: (
+                (logits / temperature)
+                .masked_fill(logits > logits.topk(k).values[-1], -math.inf)
+                .softmax(dim=-1)
+            ),
+            lambda logits, temperature, k: (
+                (logits / temperature)
+                .masked_fill(logits >= logits.topk(k).values[-1], -math.inf)
+                .softmax(dim=-1)
+            ),
         ),
         mistake(
             "your code does not cut",
@@ -76,6 +118,13 @@ TOP_K = Exercise(
             "The index tells which token a probability belongs to. Return the whole vocabulary, with "
             "zeros for the cut tokens.",
             lambda logits, temperature, k: (logits.topk(k).values / temperature).softmax(-1),
+        ),
+        mistake(
+            "your code compares logits with k",
+            "k is a number of tokens. Compare with the k-th largest logit, topk(k).values[-1].",
+            lambda logits, temperature, k: (
+                (logits / temperature).masked_fill(logits < k, -math.inf).softmax(dim=-1)
+            ),
         ),
     ),
 )  # fmt: skip
@@ -102,6 +151,28 @@ def _renormalized(kept: Answer) -> Answer:
     return probabilities
 
 
+def _sorted_if(test: Answer) -> Answer:
+    """The kept tokens, by a test of cumulative sums, own probabilities, and mass, most likely token first."""
+
+    def kept(p: Tensor, mass: float) -> Tensor:
+        ordered, indices = p.sort(descending=True)
+        chosen = test(ordered.cumsum(0), ordered, mass)
+        return torch.zeros_like(p, dtype=torch.bool).scatter(0, indices, chosen)
+
+    return kept
+
+
+def _placed(values: Answer) -> Answer:
+    """Function that renormalizes these values of the sorted probabilities, each at the place of its token."""
+
+    def probabilities(p: Tensor, mass: float) -> Tensor:
+        ordered, indices = p.sort(descending=True)
+        left = torch.zeros_like(p).scatter(0, indices, values(ordered, mass))
+        return left / left.sum()
+
+    return probabilities
+
+
 def _in_sorted_order(p: Tensor, mass: float) -> Tensor:
     ordered = p.sort(descending=True).values
     left = ordered * (ordered.cumsum(0) - ordered < mass)
@@ -116,6 +187,7 @@ TOP_P = Exercise(
         (torch.tensor([0.1, 0.6, 0.3]), 0.8),
         (torch.tensor([0.05, 0.4, 0.2, 0.25, 0.1]), 0.7),
         (torch.tensor([0.15, 0.05, 0.5, 0.3]), 0.45),
+        (torch.tensor([0.22, 0.08, 0.1, 0.3, 0.14, 0.16]), 0.6),
     ),
     mistakes=(
         mistake(
@@ -129,6 +201,49 @@ TOP_P = Exercise(
             "The kept tokens must reach `mass` together, so the token that crosses it stays. "
             "Otherwise nothing is left if one token alone exceeds `mass`.",
             _renormalized(lambda p, mass: _nucleus(p, mass, crossing=False)),
+            _renormalized(lambda p, mass: _nucleus(p, mass, crossing=False, exact=False)),
+        ),
+        mistake(
+            "your code keeps the least likely tokens",
+            "The most likely ones must stay. Sort in descending order; then a token stays while those "
+            "*before* it have less than `mass`, and the sums grow from token to token.",
+            _renormalized(lambda p, mass: p <= _threshold_from_smallest(p, mass)),
+            *(
+                _renormalized(_sorted_if(test))
+                for test in (
+                    lambda sums, own, mass: sums >= 1 - mass,
+                    lambda sums, own, mass: sums > 1 - mass,
+                    lambda sums, own, mass: sums >= mass,
+                    lambda sums, own, mass: sums > mass,
+                    lambda sums, own, mass: sums - own >= mass,
+                    lambda sums, own, mass: sums - own > mass,
+                )
+            ),
+        ),
+        mistake(
+            "your code compares with 1 − mass",
+            "The kept tokens must have `mass` together: a token stays while those before it have less than "
+            "`mass`.",
+            _renormalized(_sorted_if(lambda sums, own, mass: sums - own < 1 - mass)),
+            _renormalized(_sorted_if(lambda sums, own, mass: sums < 1 - mass)),
+            _renormalized(_sorted_if(lambda sums, own, mass: sums <= 1 - mass)),
+            _renormalized(lambda p, mass: p > 1 - mass),
+            _renormalized(lambda p, mass: p >= 1 - mass),
+        ),
+        mistake(
+            "your code gives all kept tokens the same probability",
+            "`before < mass` says which tokens stay; multiply it by their probabilities, `ordered`.",
+            lambda p, mass: (kept := _nucleus(p, mass, crossing=True).float()) / kept.sum(),
+        ),
+        mistake(
+            "your code puts the cumulative sums into the result",
+            "The sums only decide which tokens stay. The values are the probabilities, `ordered`.",
+            _placed(lambda ordered, mass: ordered.cumsum(0) * (ordered.cumsum(0) - ordered < mass)),
+        ),
+        mistake(
+            "your code puts the values in the wrong places",
+            "values[i] belongs to token indices[i], so it is *written* there: scatter, not values[indices].",
+            lambda p, mass: _in_sorted_order(p, mass)[p.sort(descending=True).indices],
         ),
         mistake(
             "your probabilities do not sum to 1",
@@ -142,12 +257,6 @@ TOP_P = Exercise(
             _in_sorted_order,
         ),
         mistake(
-            "your code sorts the smallest first",
-            "The most likely tokens must stay, so they must come first in the cumulative sum. Sort in "
-            "descending order.",
-            _renormalized(lambda p, mass: p <= _threshold_from_smallest(p, mass)),
-        ),
-        mistake(
             "your code keeps one token too many",
             "Stop as soon as the kept tokens have `mass` or more. A token stays only if those before it have "
             "*less* than `mass` together: compare with <, not with <=.",
@@ -158,6 +267,13 @@ TOP_P = Exercise(
             "The cumulative sum of the most likely tokens must reach `mass`, not each token by itself.",
             _renormalized(lambda p, mass: p >= mass),
             lambda p, mass: p * (p >= mass),
+            _renormalized(lambda p, mass: p < mass),
+        ),
+        mistake(
+            "your code keeps all tokens",
+            "Only the most likely tokens stay, until they have `mass` together: values = ordered * (before < "
+            "mass).",
+            lambda p, mass: p / p.sum(),
         ),
     ),
 )

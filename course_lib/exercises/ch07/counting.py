@@ -34,6 +34,24 @@ SCORES = Exercise(
             lambda losses, characters: (2 ** (sum(losses) / len(losses)), _scores(losses, characters)[1]),
         ),
         mistake(
+            "your perplexity has the wrong sign in the exponent",
+            "Perplexity is at least 1: e to the power of *plus* the mean loss.",
+            lambda losses, characters: (math.exp(-fmean(losses)), _scores(losses, characters)[1]),
+        ),
+        mistake(
+            "your second score takes the logarithm of the losses",
+            "The losses are logarithms already. To convert nats into bits, divide by math.log(2).",
+            lambda losses, characters: (
+                _scores(losses, characters)[0], math.log2(sum(losses)) / characters,
+            ),
+        ),
+        mistake(
+            "your second score is characters per bit or nat",
+            "Bits per character: the bits are above, the characters below.",
+            lambda losses, characters: (_scores(losses, characters)[0], characters / sum(losses)),
+            lambda losses, characters: (_scores(losses, characters)[0], 1 / _scores(losses, characters)[1]),
+        ),
+        mistake(
             "your perplexity is a mean of perplexities",
             "One token that the model did not expect would then outweigh all others. Take the mean of "
             "the losses first, then the exponential.",
@@ -46,6 +64,24 @@ SCORES = Exercise(
             "e to the power of the sum is one over the probability of the whole text. Perplexity is "
             "per token, so use the mean.",
             lambda losses, characters: (math.exp(sum(losses)), _scores(losses, characters)[1]),
+        ),
+        mistake(
+            "your perplexity is per character",
+            "Perplexity is per token: e to the power of the *mean* loss of a token. 2 to the power of the "
+            "bits per character is per character, too.",
+            lambda losses, characters: (
+                math.exp(sum(losses) / characters), _scores(losses, characters)[1],
+            ),
+        ),
+        mistake(
+            "your first score is the mean loss",
+            "Perplexity is e to the power of it.",
+            lambda losses, characters: (fmean(losses), _scores(losses, characters)[1]),
+        ),
+        mistake(
+            "your code returns the scores in the wrong order",
+            "Return the perplexity first, then the bits per character.",
+            lambda losses, characters: _scores(losses, characters)[::-1],
         ),
         mistake(
             "your second score is nats per character",
@@ -71,6 +107,7 @@ SCORES = Exercise(
             lambda losses, characters: (
                 _scores(losses, characters)[0], sum(losses) / LN2 / len(losses) / characters,
             ),
+            lambda losses, characters: (_scores(losses, characters)[0], fmean(losses) / characters),
         ),
     ),
 )  # fmt: skip
@@ -135,8 +172,47 @@ BIGRAM = Exercise(
         ),
         mistake(
             "your code notes whether a pair occurred, not how often",
-            "A pair that occurs twice as often is twice as likely. Increase the count each time: += 1.",
+            "A pair that occurs twice as often is twice as likely. The loop visits each distinct pair only "
+            "once, so += 1 makes 1 as well: assign its number, pairs[first, second].",
             _rows(lambda ids, vocab, added: _counts(ids, vocab, most=1) + added),
+        ),
+        mistake(
+            "your code divides each column by the sum of a row",
+            "Without keepdim=True, the sums have shape (vocab,), and PyTorch takes them for a row: entry j "
+            "is divided by the sum of row j. Use counts.sum(dim=1, keepdim=True).",
+            _divided(lambda ids, counts, added: (counts + added).sum(1)),
+        ),
+        mistake(
+            "your code does not normalize",
+            "Row i must hold probabilities: divide each row by its sum.",
+            lambda ids, vocab, added: _counts(ids, vocab) + added,
+            lambda ids, vocab, added: _counts(ids, vocab),
+        ),
+        mistake(
+            "your code smooths only the pairs that occurred",
+            "A pair that never occurred still has probability 0, and an infinite loss when it does occur. "
+            "Add `added` to the whole table, after the loop.",
+            _rows(lambda ids, vocab, added: _counts(ids, vocab) + added * (_counts(ids, vocab) > 0)),
+            lambda ids, vocab, added: (
+                (counts := _counts(ids, vocab) + added * (_counts(ids, vocab) > 0))
+                / counts.sum(1, keepdim=True).clamp(min=1e-9)
+            ),
+        ),
+        mistake(
+            "your code takes a softmax of the counts",
+            "A bigram model estimates a probability by the relative frequency, count / sum. Divide each row "
+            "by its sum.",
+            lambda ids, vocab, added: (_counts(ids, vocab) + added).softmax(dim=1),
+            lambda ids, vocab, added: (_counts(ids, vocab) + added).log_softmax(dim=1),
+            lambda ids, vocab, added: _counts(ids, vocab).softmax(dim=1),
+        ),
+        mistake(
+            "your code adds `added` after normalizing",
+            "Then the rows sum to more than 1. Add to the counts first, then normalize.",
+            lambda ids, vocab, added: _rows(lambda i, v, a: _counts(i, v))(ids, vocab, added) + added,
+            lambda ids, vocab, added: (
+                _counts(ids, vocab) / _counts(ids, vocab).sum(1, keepdim=True).clamp(min=1) + added
+            ),
         ),
         mistake(
             "your code puts the next token in the rows",
@@ -178,6 +254,15 @@ BIGRAM = Exercise(
             "your code pairs each token with the one after next",
             "Pair each token with its direct successor: zip(ids, ids[1:]).",
             _rows(lambda ids, vocab, added: _counts_apart(ids, vocab) + added),
+        ),
+        mistake(
+            "your code adds `added` twice to the pairs that occurred",
+            "Fill the table with the counts alone, then add `added` to every entry once.",
+            _rows(
+                lambda ids, vocab, added: (
+                    _counts(ids, vocab) + added * (1 + (_counts(ids, vocab) > 0).float())
+                )
+            ),
         ),
     ),
 )

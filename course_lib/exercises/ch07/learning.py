@@ -1,5 +1,7 @@
 """Language modeling: the next-token loss."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -26,7 +28,10 @@ LOSS = Exercise(
     id="07.loss",
     reference=lambda logits, ids: _next_token_losses(logits, ids).mean(),
     inputs=(
-        (torch.tensor([[[2.0, 0.0, 1.0], [0.0, 3.0, 0.0], [1.0, 0.0, 2.0]]]), torch.tensor([[0, 2, 1]])),
+        (  # one token more than ids: only then does `cross_entropy` accept unflattened logits
+            torch.tensor([[[2.0, 0, 1], [0, 3, 0], [1, 0, 2], [0, 0, 1]]]),
+            torch.tensor([[0, 2, 1, 1]]),
+        ),
         (normal(2, 6, 5).requires_grad_(), torch.tensor([[4, 1, 0, 3, 3, 2], [2, 2, 4, 0, 1, 3]])),
         (normal(3, 4, 7, seed=1).requires_grad_(), torch.tensor([[6, 0, 1, 5], [2, 4, 4, 3], [3, 6, 0, 1]])),
     ),
@@ -55,6 +60,36 @@ LOSS = Exercise(
             "Then the last token of one row has to predict the first token of the next row. Shift each row "
             "first: logits[:, :-1] and ids[:, 1:].",
             _flattened_first,
+        ),
+        mistake(
+            "your code does not flatten the logits",
+            "In (batch, tokens, vocab), cross_entropy takes axis 1 for the vocabulary, but that is the "
+            "tokens. Flatten after the shift: logits[:, :-1].flatten(0, 1) and ids[:, 1:].flatten().",
+            lambda logits, ids: F.cross_entropy(logits[:, :-1], ids[:, 1:]),
+        ),
+        mistake(
+            "your loss is the sum over each text",
+            "Then it grows with the length of the texts. Take the mean over all tokens that have a "
+            "prediction.",
+            lambda logits, ids: _next_token_losses(logits, ids).sum(1).mean(),
+        ),
+        mistake(
+            "your loss divides by all tokens",
+            "The first token of a text has no prediction, so it does not count. Divide by the number of "
+            "tokens that do have one.",
+            lambda logits, ids: _next_token_losses(logits, ids).sum() / ids.numel(),
+        ),
+        mistake(
+            "your loss is in bits",
+            "The exercise asks for the natural logarithm, as cross_entropy uses it. A loss in nats is "
+            "smaller by the factor ln 2.",
+            lambda logits, ids: _next_token_losses(logits, ids).mean() / math.log(2),
+        ),
+        mistake(
+            "your loss uses the logits as log-probabilities",
+            "Logits need not sum to 1 as probabilities do. Apply log_softmax over the vocabulary first, or "
+            "cross_entropy, which includes it.",
+            lambda logits, ids: -logits[:, :-1].gather(2, ids[:, 1:, None]).mean(),
         ),
         mistake(
             "your loss has no gradient",
@@ -86,6 +121,24 @@ LOSS = Exercise(
             "your loss has the wrong sign",
             "log p is negative, and at best 0. A loss must fall as the model gets better, so use −log p.",
             lambda logits, ids: -_next_token_losses(logits, ids).mean(),
+        ),
+        mistake(
+            "your loss has one number for each prediction",
+            "Return their mean.",
+            lambda logits, ids: _next_token_losses(logits, ids),
+            lambda logits, ids: _next_token_losses(logits, ids).flatten(),
+        ),
+        mistake(
+            "your loss counts the last prediction only",
+            "In training, every token but the first is predicted. Take them all: logits[:, :-1] and ids[:, "
+            "1:].",
+            lambda logits, ids: F.cross_entropy(logits[:, -2], ids[:, -1]),
+            lambda logits, ids: F.cross_entropy(logits[:, -1], ids[:, -1]),
+        ),
+        mistake(
+            "your code returns the perplexity",
+            "The exercise asks for the loss itself, without exp.",
+            lambda logits, ids: _next_token_losses(logits, ids).mean().exp(),
         ),
     ),
 )

@@ -47,6 +47,31 @@ def _two_points(x: Tensor, loss: Tensor) -> tuple[float, float]:
     return _power_law()(x[ends], loss[ends])
 
 
+def _inverse(x: Tensor, loss: Tensor) -> tuple[float, float]:
+    """The line of log x on log loss, solved for the loss."""
+    intercept, slope = _line(loss.log(), x.log())
+    return math.exp(-intercept / slope), -1 / slope
+
+
+def _line_of_x_on_loss(x: Tensor, loss: Tensor) -> tuple[float, float]:
+    intercept, slope = _line(loss.log(), x.log())
+    return math.exp(intercept), -slope
+
+
+def _confused(x: Tensor, loss: Tensor) -> tuple[float, float]:
+    intercept, slope = _line(x.log(), loss.log())
+    return math.exp(slope), -intercept
+
+
+def _through_zero(x: Tensor, loss: Tensor) -> tuple[float, float]:
+    return 1.0, -((x.log() * loss.log()).sum() / x.log().square().sum()).item()
+
+
+def _mean_of_slopes(x: Tensor, loss: Tensor) -> tuple[float, float]:
+    alpha = -(loss.log().diff() / x.log().diff()).mean()
+    return (loss.log() + alpha * x.log()).mean().exp().item(), alpha.item()
+
+
 def _swapped(x: Tensor, loss: Tensor) -> tuple[float, float]:
     return _power_law()(x, loss)[::-1]
 
@@ -75,6 +100,7 @@ POWER_LAW = Exercise(
             "your code takes the logarithm of x only",
             "log(loss) = log c − alpha · log x: both sides need their logarithm.",
             _half_logarithmic,
+            lambda x, loss: (math.exp(_line(x.log(), loss)[0]), -_line(x.log(), loss)[1]),
         ),
         mistake(
             "your code takes the logarithm of the loss only",
@@ -90,6 +116,7 @@ POWER_LAW = Exercise(
             "your code mixes two bases of logarithms",
             "After log10, the way back is 10 ** intercept; after log, it is exp(intercept).",
             _wrong_base,
+            lambda x, loss: (math.exp(_line(x.log2(), loss.log2())[0]), _power_law()(x, loss)[1]),
         ),
         mistake(
             "your code uses the first and the last point only",
@@ -100,6 +127,48 @@ POWER_LAW = Exercise(
             "your code returns alpha before c",
             "Return the pair (c, alpha).",
             _swapped,
+            lambda x, loss: (-_line(x.log(), loss.log())[1], _line(x.log(), loss.log())[0]),
+        ),
+        mistake(
+            "your code fits log x to the log of the loss",
+            "Least squares is not symmetric: the errors are in the loss, so the loss is what the line "
+            "predicts, from log x.",
+            _inverse,
+            _line_of_x_on_loss,
+        ),
+        mistake(
+            "your code takes the slope for the intercept",
+            "np.polyfit(x, y, 1) returns the slope first, then the intercept. c is exp(intercept), and alpha "
+            "is minus the slope.",
+            _confused,
+        ),
+        mistake(
+            "your line goes through the origin",
+            "A line needs an intercept, log c. Add a column of ones to the least-squares problem.",
+            _through_zero,
+            lambda x, loss: (0.0, _through_zero(x, loss)[1]),
+        ),
+        mistake(
+            "your code averages the slopes between neighboring points",
+            "Fit one line to all points by least squares.",
+            _mean_of_slopes,
+        ),
+        mistake(
+            "your c is exp of minus the intercept",
+            "log(loss) = log c − alpha · log x: the intercept is log c itself.",
+            lambda x, loss: (1 / _power_law()(x, loss)[0], _power_law()(x, loss)[1]),
+        ),
+        mistake(
+            "your c is the first loss",
+            "c is the loss that the line predicts for x = 1: exp(intercept).",
+            lambda x, loss: (loss[0].item(), _power_law()(x, loss)[1]),
+            lambda x, loss: (loss.max().item(), _power_law()(x, loss)[1]),
+        ),
+        mistake(
+            "your alpha is an exponential",
+            "alpha is minus the slope itself. Only the intercept is a logarithm.",
+            lambda x, loss: (_power_law()(x, loss)[0], math.exp(_power_law()(x, loss)[1])),
+            lambda x, loss: (_power_law()(x, loss)[0], math.exp(-_power_law()(x, loss)[1])),
         ),
     ),
 )

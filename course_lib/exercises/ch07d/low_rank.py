@@ -4,10 +4,11 @@ import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from course_lib.exercises.exercise import Answer, Exercise, mistake, normal
+from course_lib.exercises.exercise import Answer, Arguments, Exercise, mistake, normal, whole
 
 Shapes: TypeAlias = Sequence[tuple[int, int]]
 
@@ -36,13 +37,30 @@ def _nothing_transposed(x: Tensor, weight: Tensor, a: Tensor, b: Tensor, alpha: 
     return x @ (weight + alpha / len(a) * b @ a)
 
 
+def _case(x: Tensor, weight: Tensor, a: Tensor, b: Tensor, alpha: float) -> Arguments:
+    """Arguments of which A and B are trained."""
+    return x, weight, a.requires_grad_(), b.requires_grad_(), alpha
+
+
+def _joined(join: Answer) -> Answer:
+    """LoRA whose update is computed in another way from x, a and b."""
+    return lambda x, weight, a, b, alpha: F.linear(x, weight) + alpha / len(a) * join(x, a, b)
+
+
 LORA = Exercise(
     id="07d.lora",
     reference=lambda x, weight, a, b, alpha: _lora()(x, weight, a, b, alpha),
     inputs=(  # square matrices first: with those, a missing transpose is no error of shapes
-        (normal(2, 4), normal(4, 4, seed=1), normal(2, 4, seed=2), normal(4, 2, seed=3), 6.0),
-        (normal(3, 5), normal(4, 5, seed=1), normal(2, 5, seed=2), normal(4, 2, seed=3), 8.0),
-        (normal(2, 3, 6), normal(5, 6, seed=4), normal(3, 6, seed=5), normal(5, 3, seed=6), 2.0),
+        _case(
+            torch.tensor([[3.0, 1.0]]),
+            torch.tensor([[1.0, 0.0], [5.0, 1.0]]),
+            torch.tensor([[1.0, 2.0], [0.0, 1.0]]),
+            torch.tensor([[1.0, 0.0], [1.0, 3.0]]),
+            20.0,
+        ),
+        _case(whole(2, 4), whole(4, 4, seed=1), whole(2, 4, seed=2), whole(4, 2, seed=3), 6.0),
+        _case(normal(3, 5), normal(4, 5, seed=1), normal(2, 5, seed=2), normal(4, 2, seed=3), 8.0),
+        _case(normal(2, 3, 6), normal(5, 6, seed=4), normal(3, 6, seed=5), normal(5, 3, seed=6), 2.0),
     ),
     mistakes=(
         mistake(
@@ -61,6 +79,17 @@ LORA = Exercise(
             "The rank is the small dimension: the number of rows of `a` and of columns of `b`.",
             _lora(lambda alpha, a, b: alpha / a.shape[1]),
             _lora(lambda alpha, a, b: alpha / len(b)),
+            lambda x, weight, a, b, alpha: _lora(lambda alpha, a, b: alpha / len(x))(x, weight, a, b, alpha),
+            lambda x, weight, a, b, alpha: _lora(lambda alpha, a, b: alpha / x.shape[-2])(
+                x, weight, a, b, alpha
+            ),
+            _lora(lambda alpha, a, b: alpha / a.numel()),
+        ),
+        mistake(
+            "your update has no gradient",
+            "The value is right, but .detach() and torch.no_grad() cut it off from `a` and `b`, which are "
+            "all that LoRA trains. Leave them out: W is frozen elsewhere.",
+            lambda x, weight, a, b, alpha: _lora()(x, weight, a, b, alpha).detach(),
         ),
         mistake(
             "your code divides by the square root of the rank",
@@ -93,6 +122,32 @@ LORA = Exercise(
             "A weight of shape (out, in) is applied as x @ weight.T. The product b @ a has this shape too.",
             _product_not_transposed,
             _nothing_transposed,
+            _joined(lambda x, a, b: x @ a @ b),
+            _joined(lambda x, a, b: x @ b @ a),
+            _joined(lambda x, a, b: x @ a @ b.T),
+            _joined(lambda x, a, b: x @ a.T @ b),
+        ),
+        mistake(
+            "your code does not transpose W",
+            "x is a row, so W x becomes x @ weight.T.",
+            lambda x, weight, a, b, alpha: x @ weight + alpha / len(a) * F.linear(F.linear(x, a), b),
+        ),
+        mistake(
+            "your code applies B before A",
+            "A comes first and makes r numbers of the input; B makes the output of them: x @ a.T @ b.T.",
+            _joined(lambda x, a, b: x @ b.T @ a.T),
+        ),
+        mistake(
+            "your code subtracts the update",
+            "LoRA adds it: W x + (alpha / rank) B A x.",
+            _lora(update=-1.0),
+        ),
+        mistake(
+            "your code multiplies by the update",
+            "LoRA adds it: W x + (alpha / rank) B A x.",
+            lambda x, weight, a, b, alpha: (
+                F.linear(x, weight) * (1 + alpha / len(a) * F.linear(F.linear(x, a), b))
+            ),
         ),
     ),
 )
@@ -151,6 +206,16 @@ TRAINABLE = Exercise(
             "Add up the parameters for all shapes.",
             lambda shapes, rank: rank * sum(shapes[0]),
             lambda shapes, rank: rank * sum(shapes[-1]),
+        ),
+        mistake(
+            "your code counts rank² parameters as well",
+            "Nothing has the shape rank × rank. A is rank × in, B is out × rank.",
+            _count(lambda out, into, rank: rank * (out + into) + rank**2),
+        ),
+        mistake(
+            "your code counts A and B twice",
+            "Each matrix has one A and one B: rank × (out + in).",
+            _count(lambda out, into, rank: 2 * rank * (out + into)),
         ),
     ),
 )

@@ -45,11 +45,38 @@ def _chosen_only(
     return -F.logsigmoid(beta * (chosen - ref_chosen)).mean()
 
 
-_ONE = tuple(torch.tensor([x]) for x in (-1.0, -3.0, -2.0, -2.5))
-_THREE = tuple(
-    torch.tensor(rows)
-    for rows in ([-2.0, -1.5, -6.0], [-1.0, -4.0, -5.5], [-3.0, -2.0, -4.0], [-2.5, -3.5, -7.0])
-)
+def _rejected_only(
+    chosen: Tensor, rejected: Tensor, ref_chosen: Tensor, ref_rejected: Tensor, beta: float
+) -> Tensor:
+    return -F.logsigmoid(-beta * (rejected - ref_rejected)).mean()
+
+
+def _plus_rejected(
+    chosen: Tensor, rejected: Tensor, ref_chosen: Tensor, ref_rejected: Tensor, beta: float
+) -> Tensor:
+    return -F.logsigmoid(beta * (chosen - ref_chosen + rejected - ref_rejected)).mean()
+
+
+def _mean_margin(
+    chosen: Tensor, rejected: Tensor, ref_chosen: Tensor, ref_rejected: Tensor, beta: float
+) -> Tensor:
+    return -F.logsigmoid(beta * (chosen - ref_chosen - rejected + ref_rejected).mean())
+
+
+def _loss_of(margin: Answer) -> Answer:
+    return lambda chosen, rejected, ref_chosen, ref_rejected, beta: (
+        -F.logsigmoid(beta * margin(chosen, rejected, ref_chosen, ref_rejected)).mean()
+    )
+
+
+def _pairs(*rows: list[float]) -> tuple[Tensor, ...]:
+    """Log-probabilities of the model, of which it is trained, and of the reference."""
+    chosen, rejected, ref_chosen, ref_rejected = map(torch.tensor, rows)
+    return chosen.requires_grad_(), rejected.requires_grad_(), ref_chosen, ref_rejected
+
+
+_ONE = _pairs([-1.0], [-3.0], [-2.0], [-2.5])
+_THREE = _pairs([-2.0, -1.5, -6.0], [-1.0, -4.0, -5.5], [-3.0, -2.0, -4.0], [-2.5, -3.5, -7.0])
 
 DPO = Exercise(
     id="07d.dpo",
@@ -126,6 +153,43 @@ DPO = Exercise(
             "your loss ignores the rejected answers",
             "A preference compares two answers: subtract (rejected − ref_rejected) too.",
             _chosen_only,
+        ),
+        mistake(
+            "your loss ignores the chosen answers",
+            "A preference compares two answers: start from (chosen − ref_chosen).",
+            _rejected_only,
+        ),
+        mistake(
+            "your loss adds the two differences",
+            "The margin is (chosen − ref_chosen) − (rejected − ref_rejected), with a minus between the "
+            "brackets. Otherwise the loss would make the rejected answers more likely, too.",
+            _plus_rejected,
+        ),
+        mistake(
+            "your loss takes the mean of the margins",
+            "Each pair has its own loss. Take the mean last, after the logarithm of the sigmoid.",
+            _mean_margin,
+        ),
+        mistake(
+            "your loss applies the logarithm to the sigmoid's mean",
+            "Each pair has its own loss, −log σ(beta · margin). Take the mean last.",
+            _loss(of=lambda beta, margin: torch.sigmoid(beta * margin), reduce=lambda p: -p.mean().log()),
+        ),
+        mistake(
+            "your loss has no gradient",
+            "The value is right, but .item() and .detach() cut it off from the model, and then backward() "
+            "cannot work. Return the tensor itself.",
+            lambda *arguments: dpo_loss(*arguments).mean().item(),
+        ),
+        mistake(
+            "your loss divides by the reference",
+            "A ratio of probabilities is a *difference* of log-probabilities: chosen − ref_chosen.",
+            _loss_of(lambda c, r, rc, rr: c / rc - r / rr),
+        ),
+        mistake(
+            "your loss multiplies the two differences",
+            "Subtract: (chosen − ref_chosen) − (rejected − ref_rejected).",
+            _loss_of(lambda c, r, rc, rr: (c - rc) * (r - rr)),
         ),
     ),
 )

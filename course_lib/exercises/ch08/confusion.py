@@ -40,6 +40,9 @@ CONFUSION = Exercise(
             ),
             lambda labels, predicted, classes: _count(labels, predicted, classes) / len(labels),
             lambda labels, predicted, classes: 100 * _count(labels, predicted, classes) / len(labels),
+            lambda labels, predicted, classes: (
+                (table := _count(labels, predicted, classes).float()) / table.sum(dim=1, keepdim=True)
+            ),
         ),
         mistake(
             "your counts overflow",
@@ -52,6 +55,8 @@ CONFUSION = Exercise(
             "your matrix counts only the correct predictions",
             "The diagonal gives the accuracy, but the confusions are beside it. Count every image.",
             lambda labels, predicted, classes: _count(labels, predicted, classes).diag().diag(),
+            lambda labels, predicted, classes: _count(labels, predicted, classes).diag(),
+            lambda labels, predicted, classes: (labels == predicted).sum(),
         ),
         mistake(
             "your matrix counts only the wrong predictions",

@@ -1,10 +1,10 @@
 """Patch embedding: cutting images into patches and projecting them."""
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from course_lib.exercises.exercise import Exercise, mistake, numbered
+from course_lib.exercises.exercise import Exercise, mistake, numbered, whole
+from course_lib.exercises.watching import without
 from course_lib.layers.patches import unfold_patches
 
 
@@ -66,6 +66,21 @@ PATCHES = Exercise(
             "Swap the last two axes.",
             lambda images, size: F.unfold(images, size, stride=size),
         ),
+        mistake(
+            "your code puts patches of one row into one",
+            "After `permute`, two flattens are left: flatten(3) for the channels and pixels of a patch, "
+            "flatten(1, 2) for the two patch axes.",
+            lambda images, size: _patch_axes(images, size).flatten(3).flatten(1, 2),
+        ),
+        mistake(
+            "your code flattens too little or too much",
+            "The result has three axes, (batch, patches, channels · size · size): flatten(3), then "
+            "flatten(1, 2).",
+            lambda images, size: _patch_axes(images, size).permute(0, 2, 3, 1, 4, 5),
+            lambda images, size: _patch_axes(images, size).permute(0, 2, 3, 1, 4, 5).flatten(3),
+            lambda images, size: _patch_axes(images, size).permute(0, 2, 3, 1, 4, 5).flatten(1),
+            lambda images, size: _patch_axes(images, size).permute(0, 2, 3, 1, 4, 5).flatten(1, 2),
+        ),
     ),
 )
 
@@ -74,16 +89,21 @@ def _embed(patches: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return F.linear(patches, weight.flatten(1), bias)
 
 
-def _case(batch: int, patches: int, d_model: int, channels: int, size: int) -> tuple[Tensor, Tensor, Tensor]:
-    rng = torch.Generator().manual_seed(0)
+def _by_convolution(patches: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    images = patches.unflatten(2, weight.shape[1:])  # each patch is an image
+    return F.conv2d(images.flatten(0, 1), weight, bias).view(*patches.shape[:2], -1)
+
+
+def _case(batch: int, patches: int, d_model: int, channels: int, size: int) -> tuple[Tensor, ...]:
     shapes = ((batch, patches, channels * size * size), (d_model, channels, size, size), (d_model,))
-    return tuple(torch.randn(shape, generator=rng) for shape in shapes)
+    return tuple(whole(*shape, seed=seed) for seed, shape in enumerate(shapes))
 
 
 EMBED = Exercise(
     id="08.embed",
     reference=_embed,
-    inputs=(_case(1, 2, 3, 1, 2), _case(2, 5, 4, 3, 2)),
+    run=without("conv1d", "conv2d", "conv3d", "convolution"),
+    inputs=(_case(1, 2, 3, 1, 2), _case(1, 1, 2, 2, 2), _case(2, 5, 4, 3, 2)),
     mistakes=(
         mistake(
             "your code leaves out the bias",
@@ -95,6 +115,17 @@ EMBED = Exercise(
             "The rows of `weight.flatten(1)` are the kernels, one per output feature. To multiply "
             "patches by it, transpose it; reshape has the same shape but the wrong contents.",
             lambda patches, weight, bias: patches @ weight.reshape(-1, len(weight)) + bias,
+        ),
+        mistake(
+            "your code calls a convolution",
+            "The exercise asks for what a convolution computes, without one: one matrix product with the "
+            "flattened kernels, and the bias.",
+            _by_convolution,
+        ),
+        mistake(
+            "your code adds up the kernel instead of multiplying",
+            "An output is the sum of pixel times weight: a matrix product with `weight.flatten(1).T`.",
+            lambda patches, weight, bias: patches.sum(-1, keepdim=True) * weight.flatten(1).sum(1) + bias,
         ),
         mistake(
             "your code reads the weights with the channels last",

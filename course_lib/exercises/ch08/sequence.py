@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from course_lib.exercises.exercise import Exercise, mistake, normal
+from course_lib.exercises.exercise import Exercise, mistake, normal, numbered, whole
 
 
 def _prepend(patches: Tensor, class_token: Tensor) -> Tensor:
@@ -12,7 +12,7 @@ def _prepend(patches: Tensor, class_token: Tensor) -> Tensor:
 
 
 def _case(batch: int, patches: int, d_model: int) -> tuple[Tensor, Tensor, Tensor]:
-    return normal(batch, patches, d_model), normal(d_model, seed=1), normal(1 + patches, d_model, seed=2)
+    return whole(batch, patches, d_model), whole(d_model, seed=1), 10 * numbered(1 + patches, d_model)
 
 
 SEQUENCE = Exercise(
@@ -61,13 +61,18 @@ SEQUENCE = Exercise(
             "Add `positions`.",
             lambda patches, class_token, positions: _prepend(patches, class_token),
         ),
+        mistake(
+            "your code multiplies by the positions",
+            "Positions are added.",
+            lambda patches, class_token, positions: _prepend(patches, class_token) * positions,
+        ),
     ),
 )
 
 POOL = Exercise(
     id="08.pool",
     reference=lambda states: states[:, 1:].mean(dim=1),
-    inputs=((normal(1, 3, 2),), (normal(4, 6, 4),), (normal(2, 5, 3),)),
+    inputs=((numbered(1, 3, 2),), (normal(4, 6, 4),), (normal(2, 5, 3),)),
     mistakes=(
         mistake(
             "your code averages over the batch",
@@ -106,6 +111,17 @@ POOL = Exercise(
             "your code takes the maximum",
             "That is max pooling. The exercise asks for the mean.",
             lambda states: states[:, 1:].amax(dim=1),
+        ),
+        mistake(
+            "your code leaves out the first image",
+            "The class token is the first *token*: states[:, 1:]. states[1:] drops an image.",
+            lambda states: states[1:].mean(dim=1),
+        ),
+        mistake(
+            "your code returns one number",
+            "Return one vector per image: the mean over the tokens alone, axis 1.",
+            lambda states: states[:, 1:].mean(),
+            lambda states: states.mean(),
         ),
     ),
 )

@@ -50,6 +50,40 @@ MAP = Exercise(
             lambda weights, side: _map(weights[:, :, 0, 1:], side).mean(dim=1),
         ),
         mistake(
+            "your code applies a second softmax",
+            "The weights are probabilities already, and a softmax would flatten them. Divide by their sum.",
+            lambda weights, side: (
+                weights[:, :, 0, 1:].mean(dim=1).softmax(dim=-1).unflatten(-1, (side, side))
+            ),
+            lambda weights, side: (
+                weights[:, :, 0].softmax(dim=-1)[..., 1:].mean(dim=1).unflatten(-1, (side, side))
+            ),
+        ),
+        mistake(
+            "your code takes the largest weight over the heads",
+            "The exercise asks for the mean of the heads, axis 1.",
+            lambda weights, side: _map(weights[:, :, 0, 1:].amax(dim=1), side),
+        ),
+        mistake(
+            "your code divides by the largest weight",
+            "The map must sum to 1. Divide it by its sum.",
+            lambda weights, side: (
+                (row := weights[:, :, 0, 1:].mean(dim=1)) / row.amax(dim=-1, keepdim=True)
+            ).unflatten(-1, (side, side)),
+        ),
+        mistake(
+            "all your maps together sum to 1",
+            "Each map must sum to 1 by itself. Divide by the sum over its last axis, with keepdim=True.",
+            lambda weights, side: ((row := weights[:, :, 0, 1:].mean(dim=1)) / row.sum()).unflatten(
+                -1, (side, side)
+            ),
+        ),
+        mistake(
+            "your code returns the patches in one row",
+            "A map is (batch, side, side): unflatten(-1, (side, side)).",
+            lambda weights, side: _map(weights[:, :, 0, 1:].mean(dim=1), side).flatten(1),
+        ),
+        mistake(
             "your map shows only the first head",
             "Average over all heads, axis 1.",
             lambda weights, side: _map(weights[:, 0, 0, 1:], side),
@@ -58,11 +92,17 @@ MAP = Exercise(
             "your code averages over the queries",
             "That shows where all tokens attend. The exercise asks for the class token: row 0.",
             lambda weights, side: _map(weights[:, :, :, 1:].mean(dim=(1, 2)), side),
+            lambda weights, side: _map(weights[:, :, 1:, 1:].mean(dim=(1, 2)), side),
         ),
         mistake(
             "your code averages over the images",
             "Axis 0 is the batch, and each image needs its own map. Average over the heads, axis 1.",
             lambda weights, side: _map(weights[:, :, 0, 1:].mean(dim=0), side),
+        ),
+        mistake(
+            "your code shows where the last patch attends",
+            "The class token is query 0.",
+            lambda weights, side: _map(weights[:, :, -1, 1:].mean(dim=1), side),
         ),
     ),
 )
@@ -85,6 +125,10 @@ def _product(steps: Tensor, reverse: bool = False) -> Tensor:
     for step in steps.flip(0) if reverse else steps:
         arrived = step @ arrived
     return arrived
+
+
+def _added_up(weights: Tensor) -> Tensor:
+    return torch.eye(weights.shape[-1]) + _steps(weights).sum(dim=0)
 
 
 LOOK_AT_NEXT = torch.tensor([[0.0, 1.0], [0.0, 1.0]]).expand(2, 1, 2, 2)  # the example of the notebook
@@ -120,6 +164,7 @@ ROLLOUT = Exercise(
             "your code multiplies entry by entry",
             "`*` follows no paths. The matrix product `@` sums over all tokens in between.",
             lambda weights: _steps(weights).prod(dim=0),
+            lambda weights: _steps(weights).prod(dim=0) * torch.eye(weights.shape[-1]),
         ),
         mistake(
             "your code uses only the last layer",
@@ -130,6 +175,46 @@ ROLLOUT = Exercise(
             "your code uses only the first head",
             "Average over the heads, axis 1.",
             lambda weights: _product(_steps(weights[:, :1])),
+        ),
+        mistake(
+            "your code takes the largest weight over the heads",
+            "Then the rows sum to more than 1. Average over the heads, axis 1.",
+            lambda weights: _product(_steps(weights.amax(dim=1, keepdim=True))),
+        ),
+        mistake(
+            "your code adds up the heads",
+            "Then the rows sum to more than 1. Average over the heads, axis 1.",
+            lambda weights: _product(_steps(weights.sum(dim=1, keepdim=True))),
+        ),
+        mistake(
+            "your code mixes in the identity only at the end",
+            "Every layer has its skip connection: mix each layer's weights with the identity before you "
+            "multiply.",
+            lambda weights: 0.5 * _product(_steps(weights, own=0.0)) + 0.5 * torch.eye(weights.shape[-1]),
+        ),
+        mistake(
+            "your code multiplies the layers transposed",
+            "Row i of a layer's matrix says where token i reads, so the later layer goes to the left, and "
+            "nothing is transposed.",
+            lambda weights: _product(_steps(weights)).T,
+            lambda weights: _product(_steps(weights).mT),
+        ),
+        mistake(
+            "your code leaves out the first or the last layer",
+            "Multiply the matrices of all layers, starting from the identity.",
+            lambda weights: _product(_steps(weights)[1:]),
+            lambda weights: _product(_steps(weights)[:-1]),
+        ),
+        mistake(
+            "your code adds up the layers",
+            "A token of layer 2 is already a mixture, so the layers act one after the other: multiply their "
+            "matrices.",
+            _added_up,
+        ),
+        mistake(
+            "your code averages over the layers instead of the heads",
+            "`weights` is (layers, heads, tokens, tokens): the heads are axis 1.",
+            lambda weights: _product(_steps(weights.transpose(0, 1))),
         ),
     ),
 )

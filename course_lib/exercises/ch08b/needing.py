@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from course_lib.exercises.exercise import Exercise, mistake
+from course_lib.exercises.exercise import Answer, Exercise, mistake
 
 
 def _mask(images: Tensor, patches: Tensor, size: int, by_columns: bool = False) -> Tensor:
@@ -25,10 +25,40 @@ def _case(batch: int, height: int, width: int, size: int, chosen: int) -> tuple[
     return images, patches[:, :chosen], size
 
 
+def _per_patch(rows: Answer, columns: Answer, per_row: Answer) -> Answer:
+    """Painting patch by patch, with options for the mistakes.
+
+    rows, columns: what is painted, from a place and the size. per_row: patches in a row.
+    """
+
+    def answer(images: Tensor, patches: Tensor, size: int) -> Tensor:
+        painted = images.clone()
+        for image, chosen in zip(painted, patches.tolist(), strict=True):
+            for patch in chosen:
+                row, column = divmod(patch, per_row(images, size))
+                image[rows(row, size), columns(column, size)] = -1
+        return painted
+
+    return answer
+
+
+def _square(place: int, size: int) -> slice:
+    return slice(place * size, (place + 1) * size)
+
+
+def _across(images: Tensor, size: int) -> int:
+    return images.shape[2] // size
+
+
 OCCLUDE = Exercise(
     id="08b.occlude",
     reference=lambda images, patches, size: _paint(images, _mask(images, patches, size)),
-    inputs=(_case(1, 4, 4, 2, 1), _case(2, 4, 6, 2, 2), _case(3, 9, 6, 3, 1)),
+    inputs=(
+        (torch.full((1, 4, 4), 0.5), torch.tensor([[1]]), 2),
+        _case(2, 4, 6, 2, 2),
+        _case(3, 9, 6, 3, 1),
+        _case(4, 8, 6, 2, 3),
+    ),
     mistakes=(
         mistake(
             "your code paints gray",
@@ -45,6 +75,50 @@ OCCLUDE = Exercise(
             "Patches are in reading order. The row of patch p is p // (patches per row), and the column the "
             "remainder.",
             lambda images, patches, size: _paint(images, _mask(images, patches, size, by_columns=True)),
+        ),
+        mistake(
+            "your code takes the height for the width",
+            "The number of patches in a row depends on the width: images.shape[2] // size. Images need not "
+            "be square.",
+            _per_patch(_square, _square, lambda images, size: images.shape[1] // size),
+        ),
+        mistake(
+            "your code counts pixels instead of patches in a row",
+            "A row of the image has images.shape[2] // size patches.",
+            _per_patch(_square, _square, lambda images, size: images.shape[2]),
+            _per_patch(_square, _square, lambda images, size: size),
+        ),
+        mistake(
+            "your code takes the number of a patch for that of a pixel",
+            "Patch row 1 begins at pixel row 1 · size: multiply row and column by `size`.",
+            _per_patch(
+                lambda place, size: slice(place, place + size),
+                lambda place, size: slice(place, place + size),
+                _across,
+            ),
+        ),
+        mistake(
+            "your code swaps rows and columns",
+            "The axes of an image are (height, width): image[rows, columns].",
+            lambda images, patches, size: (
+                _per_patch(_square, _square, lambda image, size: _across(images, size))(
+                    images.mT, patches, size
+                ).mT
+            ),
+        ),
+        mistake(
+            "your code paints a single pixel",
+            "A patch is a square: image[row * size : (row + 1) * size, column * size : (column + 1) * size].",
+            _per_patch(lambda place, size: place * size, lambda place, size: place * size, _across),
+            _per_patch(lambda place, size: place, lambda place, size: place, _across),
+        ),
+        mistake(
+            "your squares are one pixel too small",
+            "A slice stops *before* its end, so it goes to (row + 1) * size.",
+            _per_patch(
+                *[lambda place, size: slice(place * size, (place + 1) * size - 1)] * 2,
+                _across,
+            ),
         ),
         mistake(
             "your code paints the patches of the first image in all images",

@@ -49,11 +49,24 @@ SHIFT = Exercise(
             lambda image, right, down: _shift(image, right, -down),
         ),
         mistake(
+            "your code moves down only",
+            "It must also move the image to the `right`, along the last axis.",
+            lambda image, right, down: _shift(image, 0, down),
+        ),
+        mistake(
             "your image grows",
             "The model takes images of one size. Cut the padded image to the size it had.",
             lambda image, right, down: F.pad(
                 image, (max(right, 0), max(-right, 0), max(down, 0), max(-down, 0))
             ),
+            lambda image, right, down: F.pad(image, (right, 0, down, 0)),
+            lambda image, right, down: F.pad(image, (right, right, down, down)),
+        ),
+        mistake(
+            "your new pixels are not 0",
+            "The exercise asks for zeros, the default of `F.pad`.",
+            lambda image, right, down: F.pad(image, (right, -right, down, -down), value=-1.0),
+            lambda image, right, down: F.pad(image, (right, -right, down, -down), value=1.0),
         ),
     ),
 )
@@ -111,6 +124,12 @@ MIXUP = Exercise(
                 _mixed(images, weight, other),
                 weight[:, None] * labels + labels[other],
             ),
+            lambda images, labels, weight, other: (_mixed(images, weight, other), labels + labels[other]),
+            lambda images, labels, weight, other: (_mixed(images, weight, other), weight[:, None] * labels),
+            lambda images, labels, weight, other: (
+                _mixed(images, weight, other),
+                labels + (1 - weight[:, None]) * labels[other],
+            ),
         ),
         mistake(
             "your code mixes every image half and half",
@@ -124,6 +143,28 @@ MIXUP = Exercise(
             "(batch, 1) for the labels.",
             lambda images, labels, weight, other: _mixup(images, labels, weight[:1].expand_as(weight), other),
         ),
+        mistake(
+            "your code swaps the two weights of the images",
+            "An image that keeps 0.9 of its label must keep 0.9 of its pixels.",
+            lambda images, labels, weight, other: (
+                _mixed(images, 1 - weight, other),
+                _mixed(labels, weight, other),
+            ),
+        ),
+        mistake(
+            "your code gives the partner the wrong weight",
+            "Image i keeps weight[i], and its partner gets the rest, 1 − weight[i].",
+            lambda images, labels, weight, other: tuple(
+                (own := weight.view(-1, *[1] * (x.ndim - 1))) * x + own * x[other] for x in (images, labels)
+            ),
+            lambda images, labels, weight, other: (
+                images + (1 - weight.view(-1, 1, 1, 1)) * images[other],
+                _mixed(labels, weight, other),
+            ),
+            lambda images, labels, weight, other: tuple(
+                x + (1 - weight.view(-1, *[1] * (x.ndim - 1))) * x[other] for x in (images, labels)
+            ),
+        ),
     ),
 )
 
@@ -131,15 +172,51 @@ LOSS = Exercise(
     id="08c.loss",
     reference=lambda logits, labels: -(labels * logits.log_softmax(dim=-1)).sum(dim=-1).mean(),
     inputs=(
-        (normal(1, 2), torch.tensor([[0.25, 0.75]])),
-        (2 * normal(3, 4, seed=1), normal(3, 4, seed=2).softmax(dim=-1)),
-        (3 * normal(5, 10, seed=3), (2 * normal(5, 10, seed=4)).softmax(dim=-1)),
+        (torch.tensor([[0.0, 0.0]]).requires_grad_(), torch.tensor([[0.25, 0.75]])),
+        (torch.tensor([[2.0, 0.0]]).requires_grad_(), torch.tensor([[0.25, 0.75]])),
+        ((2 * normal(3, 4, seed=1)).requires_grad_(), normal(3, 4, seed=2).softmax(dim=-1)),
+        ((3 * normal(5, 10, seed=3)).requires_grad_(), (2 * normal(5, 10, seed=4)).softmax(dim=-1)),
     ),
     mistakes=(
         mistake(
             "your code uses the most likely class only",
             "That throws the second label away. Weight the log-probability of each class with its label.",
             lambda logits, labels: F.cross_entropy(logits, labels.argmax(dim=-1)),
+        ),
+        mistake(
+            "your loss is the Kullback–Leibler divergence",
+            "`kl_div` subtracts the entropy of the labels. Its gradient is the same, but the exercise asks "
+            "for the cross-entropy: −Σ label · log p.",
+            lambda logits, labels: F.kl_div(logits.log_softmax(-1), labels, reduction="batchmean"),
+            lambda logits, labels: F.kl_div(logits.log_softmax(-1), labels, reduction="none").mean(),
+        ),
+        mistake(
+            "your code takes the logarithm of the average",
+            "Average −log p over the classes, with the label as weights; not p first, and then its "
+            "logarithm.",
+            lambda logits, labels: -(labels * logits.softmax(dim=-1)).sum(dim=-1).log().mean(),
+        ),
+        mistake(
+            "your loss has one number for each image",
+            "Return their mean.",
+            lambda logits, labels: -(labels * logits.log_softmax(dim=-1)).sum(dim=-1),
+        ),
+        mistake(
+            "your loss applies softmax twice",
+            "cross_entropy takes logits and applies softmax itself.",
+            lambda logits, labels: F.cross_entropy(logits.softmax(dim=-1), labels),
+        ),
+        mistake(
+            "your loss swaps logits and labels",
+            "log p comes from the logits, and the labels are the weights.",
+            lambda logits, labels: F.cross_entropy(labels, logits),
+            lambda logits, labels: -(logits.softmax(dim=-1) * labels.log()).sum(dim=-1).mean(),
+        ),
+        mistake(
+            "your loss has no gradient",
+            "The value is right, but .item() and .detach() cut it off from the logits, and then backward() "
+            "cannot work. Return the tensor itself.",
+            lambda logits, labels: F.cross_entropy(logits, labels).item(),
         ),
         mistake(
             "your code averages over the classes",

@@ -52,6 +52,14 @@ BEST = Exercise(
                 step for step, now, then in zip(steps, validation, validation[1:], strict=False) if then > now
             ),
         ),
+        mistake(
+            "your code looks for the smallest gap",
+            "The gap between the two losses is smallest before the model has learned much. Keep the lowest "
+            "validation loss.",
+            lambda steps, training, validation: min(
+                zip(steps, training, validation, strict=True), key=lambda row: abs(row[2] - row[1])
+            )[0],
+        ),
     ),
 )
 
@@ -95,6 +103,7 @@ PERCENT = Exercise(
             "your code returns whole numbers",
             "Rounding comes last, when you print. Use `/`, not `//`.",
             lambda counts: 100 * counts // counts.sum(dim=1, keepdim=True),
+            lambda counts: (100 * counts / counts.sum(dim=1, keepdim=True)).round(),
         ),
     ),
 )

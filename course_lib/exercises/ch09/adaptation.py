@@ -3,21 +3,18 @@
 import torch
 from torch import Tensor
 
-from course_lib.exercises.exercise import Answer, Arguments, Exercise, mistake, normal
+from course_lib.exercises.exercise import Answer, Arguments, Exercise, mistake, numbered, whole
 
 
 def _case(tokens: int, d_in: int, d_out: int, rank: int, alpha: float, seed: int) -> Arguments:
-    w, a, b = (
-        normal(d_out, d_in, seed=seed),
-        normal(rank, d_in, seed=seed + 1),
-        normal(d_out, rank, seed=seed + 2),
-    )
-    return normal(tokens, d_in, seed=seed + 3), w, a, b, alpha
+    w = whole(d_out, d_in, seed=seed)
+    a, b = (1 + numbered(rank, d_in)).requires_grad_(), (2 - numbered(d_out, rank)).requires_grad_()
+    return whole(tokens, d_in, seed=seed + 3), w, a, b, alpha
 
 
 def _start(arguments: Arguments) -> Arguments:
     x, w, a, b, alpha = arguments
-    return x, w, a, torch.zeros_like(b), alpha
+    return x, w, a, torch.zeros_like(b).requires_grad_(), alpha
 
 
 def _update(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
@@ -65,6 +62,33 @@ LORA = Exercise(
             "your factor is upside down",
             "The factor is α / r, not r / α.",
             _scaled(lambda alpha, r: r / alpha),
+        ),
+        mistake(
+            "your factor divides α by the wrong number",
+            "The rank r is the small dimension: the number of rows of `a`, len(a), and of columns of `b`.",
+            lambda x, w, a, b, alpha: (
+                x @ w.T + alpha / len(b) * _update(x, a, b),
+                a.numel() + b.numel(),
+            ),
+            lambda x, w, a, b, alpha: (
+                x @ w.T + alpha / a.shape[1] * _update(x, a, b),
+                a.numel() + b.numel(),
+            ),
+            lambda x, w, a, b, alpha: (
+                x @ w.T + alpha / len(x) * _update(x, a, b),
+                a.numel() + b.numel(),
+            ),
+        ),
+        mistake(
+            "your factor has the square root of the rank",
+            "LoRA divides α by r itself. A later variant, rsLoRA, uses the square root.",
+            _scaled(lambda alpha, r: alpha / r**0.5),
+        ),
+        mistake(
+            "your output has no gradient",
+            "The value is right, but .detach() and torch.no_grad() cut it off from `a` and `b`, which are "
+            "all that LoRA trains.",
+            lambda x, w, a, b, alpha: (_lora(x, w, a, b, alpha)[0].detach(), a.numel() + b.numel()),
         ),
         mistake(
             "your code leaves out the frozen layer",

@@ -1,11 +1,25 @@
 """Parameter count of a classification head."""
 
-from course_lib.exercises.exercise import Exercise, mistake
+from course_lib.exercises.exercise import Answer, Exercise, mistake
 
 
 def _both(tokens: int, d_model: int, classes: int) -> tuple[int, int]:
     return tokens * d_model * classes + classes, d_model * classes + classes
 
+
+def _with_biases(flat: Answer, pooled: Answer) -> Answer:
+    return lambda tokens, d_model, classes: (
+        tokens * d_model * classes + flat(tokens, d_model),
+        d_model * classes + pooled(tokens, d_model),
+    )
+
+
+_WRONG_BIASES: tuple[tuple[Answer, Answer], ...] = (
+    (lambda tokens, d_model: 1, lambda tokens, d_model: 1),
+    (lambda tokens, d_model: d_model, lambda tokens, d_model: d_model),
+    (lambda tokens, d_model: tokens * d_model, lambda tokens, d_model: d_model),
+    (lambda tokens, d_model: tokens, lambda tokens, d_model: 1),
+)
 
 HEAD_SIZE = Exercise(
     id="09.head_size",
@@ -40,6 +54,11 @@ HEAD_SIZE = Exercise(
                 tokens * _both(tokens, d_model, classes)[1],
                 _both(tokens, d_model, classes)[1],
             ),
+        ),
+        mistake(
+            "your answer has a wrong number of biases",
+            "A linear layer has one bias per output, that is, per class.",
+            *(_with_biases(*both) for both in _WRONG_BIASES),
         ),
     ),
 )

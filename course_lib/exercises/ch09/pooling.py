@@ -23,6 +23,10 @@ def average(states: Tensor, real: Tensor) -> Tensor:
     return (states * real[..., None]).sum(dim=1) / real.sum(dim=1, keepdim=True)
 
 
+def _dropped_axis(states: Tensor, real: Tensor) -> Tensor:
+    return (states * real[..., None]).sum(dim=1) / real.sum(dim=1)
+
+
 MEAN = Exercise(
     id="09.mean",
     reference=average,
@@ -52,16 +56,35 @@ MEAN = Exercise(
             "Each text has its own number of tokens and its own mean. Sum over axis 1 only.",
             lambda states, real: (states * real[..., None]).sum(dim=1) / real.sum(),
             lambda states, real: states[real].mean(dim=0).expand(len(states), -1),
+            lambda states, real: states[real].mean(dim=0),
         ),
         mistake(
             "your code averages the padding",
             "In this course, `real` is True for real tokens. Do not invert it.",
             lambda states, real: (states * ~real[..., None]).sum(dim=1) / (~real).sum(dim=1, keepdim=True),
+            lambda states, real: (states * ~real[..., None]).sum(dim=1) / real.sum(dim=1, keepdim=True),
+        ),
+        mistake(
+            "your mean divides by a wrong number of tokens",
+            "Divide by the number of real tokens of each text: real.sum(dim=1, keepdim=True).",
+            lambda states, real: (states * real[..., None]).sum(dim=1) / len(states),
+            lambda states, real: (states * real[..., None]).sum(dim=1) / states.shape[-1],
         ),
         mistake(
             "your code returns a sum",
             "The sum grows with the length of the text. Divide by the number of real tokens.",
             lambda states, real: (states * real[..., None]).sum(dim=1),
+        ),
+        mistake(
+            "your code drops the axis of the count",
+            "real.sum(dim=1) has shape (batch,). Keep the axis, so that each text is divided by its own "
+            "number: keepdim=True.",
+            _dropped_axis,
+        ),
+        mistake(
+            "your sum counts the padding",
+            "The number of tokens is right, but the sum must leave out the padding as well.",
+            lambda states, real: states.sum(dim=1) / real.sum(dim=1, keepdim=True),
         ),
     ),
 )
@@ -129,6 +152,17 @@ MAX = Exercise(
             "your code masks the real tokens",
             "`real` is True for real tokens. Fill the positions where it is False.",
             lambda states, real: states.masked_fill(real[..., None], -torch.inf).amax(dim=1),
+        ),
+        mistake(
+            "your code fills the padding with +∞",
+            "Then the padding always wins. Fill it with −∞.",
+            _filled(torch.inf),
+        ),
+        mistake(
+            "your code takes the maximum over the whole batch",
+            "Each text has its own maximum, over axis 1.",
+            lambda states, real: states[real].amax(dim=0),
+            lambda states, real: states[real].amax(dim=0).expand(len(states), -1),
         ),
     ),
 )

@@ -31,6 +31,7 @@ CLASS_TOKEN = Exercise(
             "`ids` has.",
             lambda table, ids: torch.cat([table[CLS].view(1, 1, -1), table[ids[:1]]], dim=1),
             lambda table, ids: torch.cat([table[CLS].view(1, 1, -1), table[ids].flatten(0, 1)[None]], dim=1),
+            lambda table, ids: torch.cat([table[CLS].view(1, 1, -1), table[ids]], dim=1),
         ),
         mistake(
             "your code puts the class token at the end",
@@ -52,6 +53,16 @@ CLASS_TOKEN = Exercise(
             "your code puts PAD at the front",
             "PAD is masked, so nothing attends to it. Use the id CLS.",
             lambda table, ids: _insert(table, ids, token=PAD),
+        ),
+        mistake(
+            "your code puts another special token at the front",
+            "The class token has the id CLS.",
+            *(lambda table, ids, token=token: _insert(table, ids, token=token) for token in (1, 2, 3)),
+        ),
+        mistake(
+            "your code puts the id at the front instead of its embedding",
+            "`table[CLS]` is the vector of the class token.",
+            lambda table, ids: torch.cat([torch.full_like(table[ids[:, :1]], CLS), table[ids]], dim=1),
         ),
     ),
 )
@@ -76,6 +87,7 @@ LAST = Exercise(
             "your code reads the padding",
             "A short text in a batch ends with padding. Its last real token has index real.sum() − 1.",
             lambda states, real: states[:, -1],
+            lambda states, real: (states * real[..., None])[:, -1],
         ),
         mistake(
             "your code is one position too far",
@@ -88,9 +100,30 @@ LAST = Exercise(
             lambda states, real: states[:, real.sum(dim=1).max() - 1],
         ),
         mistake(
+            "your code picks the tokens of all texts from every text",
+            "states[:, last] takes each index in `last` from *every* row. Pair them: states[rows, last], "
+            "with rows = torch.arange(len(states)).",
+            lambda states, real: states[:, real.sum(dim=1) - 1],
+        ),
+        mistake(
+            "your code returns indices",
+            "The indices say where the last tokens are. Return the hidden states there.",
+            lambda states, real: real.sum(dim=1) - 1,
+        ),
+        mistake(
             "your code averages the hidden states",
             "The exercise asks for a single hidden state: that of the last real token.",
             average,
+        ),
+        mistake(
+            "your code returns one vector for the whole batch",
+            "Return the last real token of *each* text: (batch, d_model).",
+            lambda states, real: states[real][-1],
+        ),
+        mistake(
+            "your code is one position too early",
+            "The last of n real tokens has the index n − 1.",
+            lambda states, real: _at(states, real.sum(dim=1) - 2),
         ),
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_lib.exercises.exercise import Answer, Exercise, mistake, normal, numbered
+from course_lib.exercises.exercise import Answer, Exercise, mistake, normal, numbered, whole
 
 FLATTEN = Exercise(
     id="10.flatten",
@@ -39,11 +39,14 @@ FLATTEN = Exercise(
             "be (batch, pixels, channels).",
             lambda x: x.flatten(1, 2),
             lambda x: x.permute(0, 2, 1, 3).flatten(2),
+            lambda x: x.permute(0, 2, 3, 1),
+            lambda x: x.flatten(1),
         ),
         mistake(
             "your code loses the batch",
             "Each image in the batch needs its own sequence. Keep the first axis.",
             lambda x: x.permute(0, 2, 3, 1).flatten(0, 2),
+            lambda x: x.permute(2, 3, 0, 1).flatten(0, 1),
         ),
     ),
 )
@@ -53,6 +56,7 @@ STACK = Exercise(
     reference=lambda w_q, w_k, w_v: torch.cat([w_q, w_k, w_v])[:, :, None],
     inputs=(
         (numbered(2, 2), 10 + numbered(2, 2), 20 + numbered(2, 2)),
+        (numbered(1, 1), 10 + numbered(1, 1), 20 + numbered(1, 1)),
         (normal(3, 3), normal(3, 3, seed=1), normal(3, 3, seed=2)),
     ),
     mistakes=(
@@ -87,6 +91,20 @@ STACK = Exercise(
             "mixture. Concatenate whole matrices.",
             lambda q, k, v: torch.stack([q, k, v], dim=1).flatten(0, 1)[:, :, None],
         ),
+        mistake(
+            "your code stacks along a new axis",
+            "torch.stack makes a new axis. Concatenate along the first one: torch.cat([w_q, w_k, w_v]).",
+            lambda q, k, v: torch.stack([q, k, v]),
+            lambda q, k, v: torch.stack([q, k, v], dim=-1),
+            lambda q, k, v: torch.stack([q, k, v], dim=1),
+        ),
+        mistake(
+            "your kernel axis is not the last one",
+            "A Conv1d has weights of shape (outputs, inputs, kernel size). Add the axis at the end: [:, :, "
+            "None].",
+            lambda q, k, v: torch.cat([q, k, v])[None],
+            lambda q, k, v: torch.cat([q, k, v])[:, None],
+        ),
     ),
 )
 
@@ -109,11 +127,21 @@ def _pixels(
     width: Callable[[int, int], float] = lambda channels, heads: channels // heads,
     dim: int = -1,
     turned: bool = False,
+    order: tuple[int, int, int] = (0, 1, 2),
+    softmax: Callable[[Tensor, int], Tensor] = lambda scores, dim: scores.softmax(dim),
+    pixels: bool = False,
 ) -> Answer:
+    """Pixel attention with options for the mistakes.
+
+    width: what the scores are scaled by, from channels and heads; pixels: by the number of pixels instead.
+    order: which of the parts are taken for queries, keys and values.
+    """
+
     def attend(qkv: Tensor, heads: int) -> Tensor:
-        q, k, v = parts(qkv, heads)
-        scores = q.transpose(-2, -1) @ k / math.sqrt(width(qkv.shape[1] // 3, heads))
-        weights = scores.softmax(dim)  # (batch, heads, queries, keys)
+        q, k, v = (parts(qkv, heads)[i] for i in order)
+        scale = qkv.shape[2] if pixels else width(qkv.shape[1] // 3, heads)
+        scores = q.transpose(-2, -1) @ k / math.sqrt(scale)
+        weights = softmax(scores, dim)  # (batch, heads, queries, keys)
         return (v @ (weights if turned else weights.transpose(-2, -1))).flatten(1, 2)
 
     return attend
@@ -129,6 +157,7 @@ ATTENTION = Exercise(
     id="10.attention",
     reference=_pixels(),
     inputs=(
+        (whole(1, 3, 2, seed=2), 1),
         (normal(1, 6, 3), 1),
         (normal(1, 12, 3, seed=1), 2),
         (normal(2, 18, 5, seed=2), 2),
@@ -163,6 +192,37 @@ ATTENTION = Exercise(
             _pixels(width=lambda channels, heads: 1),
         ),
         mistake(
+            "your code scales by the number of pixels",
+            "Here the last axis of q holds the pixels. d_head is axis 2: divide by math.sqrt(q.shape[2]).",
+            _pixels(pixels=True),
+        ),
+        mistake(
+            "your code divides by d_head instead of its root",
+            "A dot product of d_head terms has a variance of d_head, so a standard deviation of √d_head.",
+            _pixels(width=lambda channels, heads: (channels // heads) ** 2),
+        ),
+        mistake(
+            "your code takes the softmax over all pairs of pixels",
+            "The weights of each query must sum to 1 over the keys, the last axis. Use dim=-1.",
+            _pixels(softmax=lambda scores, dim: scores.flatten(-2).softmax(-1).view_as(scores)),
+        ),
+        mistake(
+            "your code leaves out the softmax",
+            "Scores become weights that sum to 1 by a softmax over the keys.",
+            _pixels(softmax=lambda scores, dim: scores),
+        ),
+        mistake(
+            "your code interchanges queries and keys",
+            "The rows are queries: q.transpose(-2, -1) @ k.",
+            _pixels(order=(1, 0, 2)),
+        ),
+        mistake(
+            "your code takes the wrong part for the values",
+            "The values are the last third. What is averaged is v.",
+            _pixels(order=(0, 1, 0)),
+            _pixels(order=(0, 1, 1)),
+        ),
+        mistake(
             "your code splits into heads first, as DLStudio does",
             "Here the first third of the channels is all queries, then all keys, then all values, and "
             "each third is split into heads. The other order works too, but only if the rows of the "
@@ -173,6 +233,16 @@ ATTENTION = Exercise(
             "your code interleaves the channels of the heads",
             "Head h is the h-th contiguous slice of channels. Use unflatten(1, (heads, -1)).",
             _pixels(parts=_interleaved),
+        ),
+        mistake(
+            "your code scales by the number of heads",
+            "In q, (batch, heads, d_head, pixels), d_head is axis 2: divide by math.sqrt(q.shape[2]).",
+            _pixels(width=lambda channels, heads: heads),
+        ),
+        mistake(
+            "your softmax is over the heads",
+            "The weights of each query must sum to 1 over the keys, the last axis. Use dim=-1.",
+            _pixels(dim=1),
         ),
     ),
 )
@@ -211,6 +281,17 @@ MEMORY = Exercise(
             "your answer divides the weights among the heads",
             "The heads split the channels, not the pixels. The weights of every head have the full size.",
             lambda side, batch, heads: 4 * batch * side**4 / heads,
+        ),
+        mistake(
+            "your answer has the wrong power of the side",
+            "side² pixels attend to side² pixels: side⁴ weights.",
+            lambda side, batch, heads: 4 * batch * heads * side**3,
+        ),
+        mistake(
+            "your answer takes 8 bytes for a number",
+            "float32 takes 4 bytes; it is float64 that takes 8.",
+            lambda side, batch, heads: 8 * batch * heads * side**4,
+            lambda side, batch, heads: 2 * batch * heads * side**4,
         ),
     ),
 )

@@ -29,6 +29,21 @@ PARAMETERS = Exercise(
             lambda tokens, d_in, d_out: tokens * d_in * tokens * d_out,
         ),
         mistake(
+            "your answer adds one bias in all",
+            "There is one bias per output feature. Add tokens · d_out.",
+            lambda tokens, d_in, d_out: tokens * d_in * tokens * d_out + 1,
+        ),
+        mistake(
+            "your answer flattens only one side",
+            "Input and output are whole sentences: tokens · d_in features become tokens · d_out.",
+            lambda tokens, d_in, d_out: tokens * d_in * d_out + d_out,
+        ),
+        mistake(
+            "your answer counts the biases of the inputs",
+            "A linear layer has a bias for each *output* feature: tokens · d_out.",
+            lambda tokens, d_in, d_out: tokens * d_in * tokens * d_out + tokens * d_in,
+        ),
+        mistake(
             "your answer has biases for one token only",
             "The output is a whole sentence of tokens · d_out features. Each has its own bias.",
             lambda tokens, d_in, d_out: tokens * d_in * tokens * d_out + d_out,
@@ -58,6 +73,16 @@ PASSES = Exercise(
             "your answer also reads the last token in the single pass",
             "With the shift, the decoder reads all tokens except the last, which has no successor.",
             lambda tokens: (tokens * (tokens - 1), tokens),
+        ),
+        mistake(
+            "your answer swaps the two decoders",
+            "Return the lecture's number first, then that of the single pass.",
+            lambda tokens: (tokens - 1, tokens * (tokens - 1)),
+        ),
+        mistake(
+            "your answer counts a position too few in each pass",
+            "Each of the lecture's passes computes all positions of the sentence, `tokens` of them.",
+            lambda tokens: ((tokens - 1) ** 2, tokens - 1),
         ),
         mistake(
             "your answer counts passes instead of positions",
@@ -139,6 +164,16 @@ PADDING = Exercise(
             "Then a word in a short sentence counts for more than a word in a long one. Sum over all "
             "real tokens, then divide once.",
             lambda losses, real: ((losses * real).sum(1) / real.sum(1)).mean(),
+        ),
+        mistake(
+            "your loss is a sum",
+            "The sum grows with the batch. Divide by the number of real tokens.",
+            lambda losses, real: losses[real].sum(),
+        ),
+        mistake(
+            "your loss has one number for each sentence",
+            "Sum over all real tokens of the batch, then divide once.",
+            lambda losses, real: (losses * real).sum(1) / real.sum(1),
         ),
         mistake(
             "your loss divides by the number of sentences",

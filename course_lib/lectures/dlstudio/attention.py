@@ -17,7 +17,7 @@ def dlstudio_attention(
     mask: Mask | None,
     deviations: Deviations,
 ) -> tuple[Float[Tensor, "*batch queries d_value"], Float[Tensor, "*batch queries keys"]]:
-    """Attention with deviations: outputs and weights; without any, `course_lib.layers.attention.attention`.
+    """Attention with deviations: outputs and weights; without any, `course_lib.layers.attention`.
 
     mask: True where a query may attend.
     Source: Kak slide 32, lines (J) to (O); DLStudio 2.4.3 has dim=1 in line (E).

@@ -7,10 +7,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_lib.layers.blocks import FeedForward, Residual, Sequence
+from course_lib.layers.blocks import FeedForward, Sequence, is_pre_norm
 from course_lib.layers.masks import Mask
+from course_lib.layers.multi_head_attention import head_width
 from course_lib.lectures.dlstudio.attention import DLStudioAttention
 from course_lib.lectures.dlstudio.deviations import Deviations
+from course_lib.utils.ranges import check_names, check_numbers, check_whole_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +22,7 @@ class DLStudioConfig:
     tokens: length of every sentence, including SOS, EOS and padding (the lecture's max_seq_length).
     dropout: probability, unless the deviation `no_dropout` is on.
     head_bias: whether the projections of the heads have a bias; those of the vision Transformer have none.
-    Raises ValueError if `heads` does not divide `d_model`.
+    Raises ValueError for a value outside its range.
     Source: Kak slides 77-79.
     """
 
@@ -35,8 +37,11 @@ class DLStudioConfig:
     head_bias: bool = True
 
     def __post_init__(self) -> None:
-        if self.d_model % self.heads:
-            raise ValueError(f"heads={self.heads} does not divide d_model={self.d_model}")
+        check_whole_numbers(self, 1, "source_vocab", "target_vocab", "d_model", "heads", "tokens")
+        check_whole_numbers(self, 0, "encoder_layers", "decoder_layers")
+        check_numbers(self, "[0, 1)", "dropout")
+        check_names(self, head_bias=(True, False))
+        head_width(self.d_model, self.heads)
 
     @property
     def d_ff(self) -> int:
@@ -44,19 +49,18 @@ class DLStudioConfig:
         return 2 * self.d_model
 
 
-class MaybeResidual(Residual):
-    """Residual connection with LayerNorm and dropout; `without` removes the residual addition."""
+class MaybeResidual(nn.Module):
+    """Residual connection around a sublayer, with LayerNorm and dropout; `without` removes the addition."""
 
     def __init__(self, d_model: int, dropout: float, norm: str, without: bool):
-        super().__init__(d_model, dropout, norm)
-        self.without = without
+        super().__init__()
+        self.pre_norm, self.without = is_pre_norm(norm), without
+        self.norm, self.dropout = nn.LayerNorm(d_model), nn.Dropout(dropout)
 
     def forward(self, x: Sequence, sublayer: Callable[[Tensor], Tensor]) -> Sequence:
-        if not self.without:
-            return super().forward(x, sublayer)
-        if self.place == "pre":
-            return self.dropout(sublayer(self.norm(x)))
-        return self.norm(self.dropout(sublayer(x)))
+        y = self.dropout(sublayer(self.norm(x) if self.pre_norm else x))
+        y = y if self.without else x + y
+        return y if self.pre_norm else self.norm(y)
 
 
 class FlatFeedForward(nn.Module):

@@ -1,26 +1,29 @@
 """Token embeddings with sinusoidal positions: DLStudio's EmbeddingsGenerator."""
 
 import math
+from functools import partial
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_lib.layers.positions import sinusoidal
+from course_lib.layers.tables import ComputedTable
 from course_lib.lectures.dlstudio.blocks import DLStudioConfig
 from course_lib.lectures.dlstudio.deviations import Deviations
 
 
-class EmbeddingsGenerator(nn.Module):
+class EmbeddingsGenerator(ComputedTable):
     """Embedding matrix plus sinusoidal position encodings.
 
     The slides' 100^(2·arange(0, M, 2)/M) is 10000^(2i/M), so the positions are those of the paper.
     Source: Kak slides 61-64.
     """
 
+    positions: Tensor
+
     def __init__(self, vocab: int, config: DLStudioConfig, deviations: Deviations):
-        super().__init__()
+        super().__init__("positions", partial(sinusoidal, config.tokens, config.d_model))
         self.embedding = nn.Embedding(vocab, config.d_model)
-        self.register_buffer("positions", sinusoidal(config.tokens, config.d_model), persistent=False)
         self.dropout = nn.Dropout(0.0 if deviations.no_dropout else config.dropout)
         self.scale = 1.0 if deviations.unscaled_embeddings else math.sqrt(config.d_model)
         self.fixed_length = deviations.flat
@@ -38,4 +41,5 @@ class EmbeddingsGenerator(nn.Module):
         tokens, most = ids.shape[1], len(self.positions)
         if tokens > most or (self.fixed_length and tokens < most):
             raise ValueError(f"sentences of {tokens} tokens do not fit a model of tokens={most}")
-        return self.dropout(self.embedding(ids) * self.scale + self.positions[:tokens])
+        scaled = self.embedding(ids) * self.scale
+        return self.dropout(scaled + self.positions[:tokens].to(scaled.dtype))

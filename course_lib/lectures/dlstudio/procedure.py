@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from course_lib.layers.blocks import is_pre_norm
 from course_lib.lectures.dlstudio.transformer import TransformerFG
 from course_lib.lectures.dlstudio.words import EOS, SOS, real_words
 from course_lib.training.config import TrainConfig, learning_rate
@@ -60,7 +61,7 @@ class Procedure:
         if not self.lecture_rates:
             n = step + 1
             return self.peak * min(n / self.warmup, (self.warmup / n) ** 0.5)
-        if place_of_norm == "pre":
+        if is_pre_norm(place_of_norm):
             return 1e-5
         return learning_rate(step, None, TrainConfig(steps=1, schedule="noam", lr=2.0, warmup=4000), d_model)
 

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from course_lib.layers.blocks import is_pre_norm
 from course_lib.layers.masks import Mask, causal_mask
 from course_lib.lectures.dlstudio.blocks import BasicDecoder, BasicEncoder, DLStudioConfig, keep_first
 from course_lib.lectures.dlstudio.deviations import Deviations
@@ -140,6 +141,6 @@ class TransformerPreLN(TransformerFG):
 
 
 def last_norm(config: DLStudioConfig, deviations: Deviations, norm: str) -> nn.Module:
-    if norm == "post" or deviations.no_final_norm:
+    if deviations.no_final_norm or not is_pre_norm(norm):
         return nn.Identity()
     return nn.LayerNorm(config.d_model)

@@ -6,9 +6,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from course_lib.layers.multi_head_attention import head_width
 from course_lib.layers.patches import unfold_patches
 from course_lib.lectures.dlstudio.blocks import BasicEncoder, DLStudioConfig
 from course_lib.lectures.dlstudio.deviations import Deviations, Switches, deviation
+from course_lib.utils.ranges import check_whole_numbers
 
 Images = Float[Tensor, "batch channels height width"]
 
@@ -58,7 +60,7 @@ class VisionDeviations(Switches):
 class VisionConfig:
     """Sizes; the defaults are those of the lecture's script.
 
-    Raises ValueError if `patch_size` does not divide `image_size`, or `heads` does not divide `d_model`.
+    Raises ValueError for a value outside its range.
     Source: DLStudio 2.5.2, image_recog_with_visTransformer.py.
     """
 
@@ -70,10 +72,11 @@ class VisionConfig:
     layers: int = 8
 
     def __post_init__(self) -> None:
+        check_whole_numbers(self, 1, "classes", "image_size", "patch_size", "d_model", "heads")
+        check_whole_numbers(self, 0, "layers")
         if self.image_size % self.patch_size:
             raise ValueError(f"patch_size={self.patch_size} does not divide image_size={self.image_size}")
-        if self.d_model % self.heads:
-            raise ValueError(f"heads={self.heads} does not divide d_model={self.d_model}")
+        head_width(self.d_model, self.heads)
 
     @property
     def patches(self) -> int:

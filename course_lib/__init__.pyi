@@ -1,0 +1,33 @@
+from course_lib.datasets import load_images as load_images
+from course_lib.datasets import load_text as load_text
+from course_lib.datasets import load_translation as load_translation
+from course_lib.generation import beam_search as beam_search
+from course_lib.generation import generate as generate
+from course_lib.generation import greedy_decode as greedy_decode
+from course_lib.generation import sample as sample
+from course_lib.layers import DecoderBlock as DecoderBlock
+from course_lib.layers import EncoderBlock as EncoderBlock
+from course_lib.layers import FeedForward as FeedForward
+from course_lib.layers import MultiHeadAttention as MultiHeadAttention
+from course_lib.layers import attention as attention
+from course_lib.layers import causal_mask as causal_mask
+from course_lib.layers import masked_softmax as masked_softmax
+from course_lib.layers import padding_mask as padding_mask
+from course_lib.layers import record_attention as record_attention
+from course_lib.models import GPT as GPT
+from course_lib.models import GPTConfig as GPTConfig
+from course_lib.models import Seq2Seq as Seq2Seq
+from course_lib.models import Seq2SeqConfig as Seq2SeqConfig
+from course_lib.models import TextEncoder as TextEncoder
+from course_lib.models import ViT as ViT
+from course_lib.models import ViTConfig as ViTConfig
+from course_lib.tasks import load_translator as load_translator
+from course_lib.tasks import translate as translate
+from course_lib.text import Tokenizer as Tokenizer
+from course_lib.text import corpus_bleu as corpus_bleu
+from course_lib.training import TrainConfig as TrainConfig
+from course_lib.training import train as train
+from course_lib.viz import heatmap as heatmap
+from course_lib.viz import show as show
+
+__version__: str
