@@ -9,11 +9,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import jaxtyping
 import matplotlib
 import pytest
 
 matplotlib.use("Agg")
+hypothesis.settings.register_profile("the same examples in each run", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("the same examples in each run")
 os.environ["COURSE_PROGRESS"] = ""  # exercises that tests pass are not the user's
 # Processes that tests start import the library under test, wherever they run and whatever is installed;
 # those that run a program of tests/helpers import its neighbors, too.

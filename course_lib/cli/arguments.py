@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-KINDS = ("cuda", "mps", "xpu")  # of devices, in addition to the CPU
-DEVICE = re.compile(rf"cpu|({'|'.join(KINDS)})(:\d{{1,3}})?")
+from course_lib.utils.device import KINDS, NAME
+
 MANY = 10**9  # more steps or examples than anyone means
 LARGE = 10**6  # the same for the size of a model, in any direction
 
@@ -74,7 +74,7 @@ seed = integer(0, 2**32 - 1)
 port = integer(1, 65535)
 probability = checked(float, lambda value: 0 <= value < 1, "a number >= 0 and < 1")
 name = checked(str, lambda text: text.strip(), "a name")
-device = checked(str, DEVICE.fullmatch, f"a device: cpu, {', '.join(KINDS)}, or one of several, as cuda:1")
+device = checked(str, NAME.fullmatch, f"a device: cpu, {', '.join(KINDS)}, or one of several, as cuda:1")
 
 
 def path(text: str) -> Path:
@@ -137,16 +137,3 @@ def require_writable(folder: Path) -> None:
 def shortened(text: str) -> str:
     """The text, with its middle cut out if it is long."""
     return text if len(text) <= 200 else f"{text[:100]}…{text[-100:]}"
-
-
-def require_device(name: str | None) -> None:
-    """Raise ValueError, naming the devices of this machine, if it has no such device. Imports PyTorch."""
-    if name in (None, "cpu"):
-        return
-    import torch
-
-    counts = {kind: getattr(torch, kind).device_count() for kind in KINDS}
-    kind, _, index = name.partition(":")
-    if int(index or 0) >= counts[kind]:
-        there = ["cpu", *(f"{kind}:{i}" for kind in KINDS for i in range(counts[kind]))]
-        raise ValueError(f"--device {name}: this machine has {', '.join(there)}")

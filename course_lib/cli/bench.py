@@ -40,10 +40,11 @@ def run(args: argparse.Namespace) -> int:
     from course_lib.benchmarks import redraws, report, rows
     from course_lib.benchmarks.timing import Plan
     from course_lib.utils import machine
+    from course_lib.utils.device import best_device, require_device
     from course_lib.utils.progress_bar import say
 
-    arguments.require_device(args.device)
-    device = args.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    require_device(args.device, "--device")
+    device = args.device or str(best_device())
     if args.threads:
         torch.set_num_threads(args.threads)
     alone = args.rows == [redraws.GROUP]

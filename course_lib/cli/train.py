@@ -4,6 +4,7 @@ import os
 from contextlib import nullcontext, redirect_stdout
 
 from course_lib.cli import arguments, train_gpt, train_settings, train_translation, train_vision
+from course_lib.utils.device import require_device
 
 HELP = "trains a model and evaluates it on held-out data"
 KINDS = {  # each with HELP, add_arguments(parser), run(args)
@@ -24,6 +25,6 @@ def run(args) -> int:
     """Train; returns 0. Raises ValueError for impossible settings."""
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in child_environment; read when torch is loaded
     train_settings.settle(args)
-    arguments.require_device(args.device)
+    require_device(args.device, "--device")
     with nullcontext() if train_settings.is_main() else redirect_stdout(None):
         return KINDS[args.what].run(args)

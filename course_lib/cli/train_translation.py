@@ -68,10 +68,9 @@ def settings(args, data, tokens, objective, config):
 
 def evaluate(args, about, data, model, tokens) -> int:
     """Score checkpoints of a run with these settings; several also become a table and a picture."""
-    import torch
-
     from course_lib.training import run_record
     from course_lib.training.checkpoints import Checkpoints
+    from course_lib.utils.device import best_device
     from course_lib.utils.progress_bar import tracked
 
     out = train_settings.folder(args)
@@ -82,7 +81,7 @@ def evaluate(args, about, data, model, tokens) -> int:
         raise ValueError(f"there is no checkpoint{wanted} in {out}; steps with a checkpoint: {steps}")
     run_record.check_same(out, run_record.read(out)["settings"], about)
     chosen = steps if args.evaluate == train_settings.ALL else [args.evaluate]
-    model.to(args.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    model.to(args.device or best_device())
     scoring = tracked(chosen, "scoring", "checkpoint")
     rows = [scored(step, checkpoints, model, data, tokens) for step in scoring]
     if len(rows) > 1:

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from course_lib.utils.device import best_device
+
 PRESETS = Path(__file__).parent / "presets.toml"
 FORMS = {"translation": ("original", "modern"), "gpt": ("gpt-2", "modern")}
 SHARED = {  # settings that no preset names, and their defaults
@@ -165,7 +167,7 @@ def prepare_vision(settings):
     torch.manual_seed(settings.seed)
     model = ViT(vit_config(settings, images))
     check_fits(model, images.train)
-    device = torch.device(settings.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    device = torch.device(settings.device or best_device())
     augment = augmentation(settings.augment, len(images.classes))
     batches = ImageBatches(images.train.to(device), settings.batch, settings.seed, augment)
     config = vision_config(settings, batches)

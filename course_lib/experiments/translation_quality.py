@@ -164,6 +164,7 @@ def main(arguments: list[str]) -> None:
     import torch
 
     from course_lib.utils import machine
+    from course_lib.utils.device import best_device
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("preset")
@@ -174,7 +175,7 @@ def main(arguments: list[str]) -> None:
     if args.threads:
         torch.set_num_threads(args.threads)
     entry = run(args.preset, args.seed, dict(args.set))
-    entry["machine"] = machine.describe("cuda" if torch.cuda.is_available() else "cpu")
+    entry["machine"] = machine.describe(str(best_device()))
     store(entry)
     print(json.dumps(entry, indent=1, ensure_ascii=False))
 

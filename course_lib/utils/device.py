@@ -1,7 +1,49 @@
-"""Devices: what PyTorch computes on."""
+"""Devices: what PyTorch computes on. The only module that asks which of them this machine has."""
+
+from __future__ import annotations
 
 import os
+import re
 from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+KINDS = ("cuda", "mps", "xpu")  # of devices, in addition to the CPU
+NAME = re.compile(rf"cpu|({'|'.join(KINDS)})(:\d{{1,2}})?", re.ASCII)
+
+
+def best_device() -> torch.device:
+    """The device to train on: a GPU (CUDA, Apple's MPS, Intel's XPU) if PyTorch finds one, otherwise the CPU.
+
+    The environment variable COURSE_DEVICE overrides the choice: "cpu", "cuda", "cuda:1", "mps" or "xpu".
+    Raises ValueError if it names no device, or one that this machine does not have.
+
+    >>> os.environ["COURSE_DEVICE"] = "cpu"
+    >>> best_device()
+    device(type='cpu')
+    >>> del os.environ["COURSE_DEVICE"]
+    """
+    import torch
+
+    if chosen := os.environ.get("COURSE_DEVICE"):
+        require_device(chosen, "COURSE_DEVICE")
+        return torch.device(chosen)
+    return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
+
+
+def require_device(name: str | None, field: str) -> None:
+    """Raise ValueError if `name` names no device, or one that this machine lacks; None: the default."""
+    if name in (None, "cpu"):
+        return
+    import torch
+
+    counts = {kind: getattr(torch, kind).device_count() for kind in KINDS}
+    kind, _, index = name.partition(":")
+    if not NAME.fullmatch(name) or int(index or 0) >= counts[kind]:
+        there = ["cpu", *(f"{kind}:{i}" for kind in KINDS for i in range(counts[kind]))]
+        raise ValueError(f"{field}={name[:40]!r}: this machine has {', '.join(there)}")
 
 
 def on_colab() -> bool:

@@ -483,7 +483,7 @@ def test_command_refuses_what_it_cannot_do(monkeypatch):
     with pytest.raises(ValueError, match="no row nonsense"):
         command("nonsense", "--device", "cpu")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    with pytest.raises(ValueError, match="cuda: this machine has cpu"):
+    with pytest.raises(ValueError, match="--device='cuda': this machine has cpu"):
         command("training", "--device", "cuda")
 
 

@@ -35,6 +35,7 @@ from course_lib.models import vit
 from course_lib.training import diagnostics as divergence
 from course_lib.training.config import TrainConfig
 from course_lib.utils import files
+from course_lib.utils.device import require_device
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "the cat sat on the mat.\nthe dog sat on the log.\n"
@@ -198,10 +199,10 @@ def test_the_names_that_are_possible_are_those_of_the_library():
 
 def test_a_device_is_one_of_this_machine(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    arguments.require_device("cuda")
-    arguments.require_device("cuda:1")
-    with pytest.raises(ValueError, match="--device cuda:2: this machine has cpu, cuda:0, cuda:1"):
-        arguments.require_device("cuda:2")
+    require_device("cuda", "--device")
+    require_device("cuda:1", "--device")
+    with pytest.raises(ValueError, match="--device='cuda:2': this machine has cpu, cuda:0, cuda:1"):
+        require_device("cuda:2", "--device")
 
 
 def test_odd_notes_and_pictures_in_a_notebook_stop_no_slides():

@@ -81,7 +81,6 @@ def test_errors_name_the_bits():
 DTYPES = st.sampled_from([torch.float32, torch.bfloat16, torch.float16, torch.float64])
 
 
-@settings(deadline=None)
 @given(dtype=DTYPES, bits=st.integers(2, 8), power=st.floats(-46, 38), seed=st.integers(0, 99))
 def test_no_weight_of_any_type_and_size_is_off_by_more_than_half_a_step(dtype, bits, power, seed):
     weight = (torch.randn(5, 40, generator=torch.Generator().manual_seed(seed)).double() * 10**power).to(

@@ -91,7 +91,7 @@ WRONG = {
 
 
 @configs
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_every_field_knows_its_range(unchecked, config, data):
     field = data.draw(st.sampled_from([name for name in WRONG if hasattr(config, name)]))

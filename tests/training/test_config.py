@@ -110,7 +110,7 @@ def test_each_field_has_a_range():
 
 
 @pytest.mark.parametrize("field", WRONG)
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_every_field_knows_its_range(unchecked, field, data):
     value = data.draw(WRONG[field])
