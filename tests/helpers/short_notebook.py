@@ -49,7 +49,7 @@ def shorten_runs() -> None:
 def run(path: Path) -> None:
     """Run the code cells in order; an error's traceback names the cell.
 
-    Models of a few steps write empty lists, say: for such errors, and names missing after them, the run goes on.
+    Models of a few steps write empty lists, say: for such errors, and names missing after them, it goes on.
     """
     names, excused = {"__name__": "__main__"}, (ArithmeticError, LookupError)
     for number, cell in enumerate(nbformat.read(path, as_version=4).cells):
