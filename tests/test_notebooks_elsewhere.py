@@ -1,4 +1,4 @@
-"""Some notebooks that train on `best_device()` run from top to bottom on another device, with short training runs.
+"""Notebooks that train on `best_device()` run from top to bottom on another device, with short training runs.
 
 What a notebook can get wrong where no GPU is at hand is an operation on tensors of two devices.
 """
@@ -11,7 +11,8 @@ import pytest
 from helpers import short_notebook
 from helpers.solutions import NOTEBOOKS
 
-TRAINING = [path for path in NOTEBOOKS if path.name.startswith(("06d_", "07_", "08c_"))]  # others: minutes each
+QUICK = ("06d_", "07_", "08c_")  # the others take minutes on a device made of CPU memory
+TRAINING = [path for path in NOTEBOOKS if path.name.startswith(QUICK)]
 SECOND = bool(os.environ.get("COURSE_SECOND_DEVICE"))
 PLACES = ["second:0"] if SECOND else [pytest.param("cuda", marks=pytest.mark.cuda)]
 
