@@ -89,7 +89,7 @@ def test_recording_during_generation_changes_nothing():
     assert len(maps) == len(layers_of(objective.model))
 
 
-@pytest.mark.parametrize(("call", "most", "depth"), [("gpt", 13, 5), ("translation", 60, 9)])
+@pytest.mark.parametrize(("call", "most", "depth"), [("gpt", 13, 6), ("translation", 60, 9)])
 def test_few_functions_are_run_and_not_deep_inside_one_another(call, most, depth):
     """In its own process, because the shape checks of tests are functions, too."""
     command = [sys.executable, "-m", "helpers.call_counts", call]
