@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 from torch import Tensor
 
+from course_lib.exercises.arguments import explained
+from course_lib.exercises.code import noticed
 from course_lib.exercises.comparing import NOT_TRIED, CallResult, alike, call, describe, difference
 from course_lib.exercises.exercise import Answer, Exercise, Mistake, value
 from course_lib.exercises.hints import pattern
@@ -79,7 +81,7 @@ def judge(exercise: Exercise, made: Attempt, answer: Any = None) -> Verdict:
         if mistake := recognize(exercise, results):
             return _mistaken(exercise, mistake)
         first = agrees.index(False)
-        hint = pattern(results, expected, exercise.tolerance)
+        hint = _hint(exercise, results, expected, answer, first)
         return _counterexample(exercise, first, results[first], expected[first], answer, hint)
     if any(result.changed for result in results):
         return _wrong(
@@ -122,6 +124,20 @@ def _is_stub(answer: Callable, result: CallResult) -> bool:
 def _hits_ellipsis(error: Exception) -> bool:
     """Whether the error comes from computing with a `...` that was left in the code."""
     return isinstance(error, TypeError | AttributeError) and "ellipsis" in str(error)
+
+
+def _hint(
+    exercise: Exercise, results: Sequence[CallResult], expected: list[CallResult], answer: Any, first: int
+) -> str | None:
+    """What can be said about a wrong answer that is no known mistake, wrong for the first time on this input."""
+    if exercise.inputs == ((),) or results[first].value is None and not results[first].error:
+        return None
+    if results[first].error:
+        if first and not _hits_ellipsis(results[first].error):
+            return "It works on the inputs before this one: does it depend on a size or a number of axes?"
+        return None
+    found = pattern(results, expected, exercise.tolerance) or explained(exercise, results)
+    return found or noticed(exercise, answer, first)
 
 
 def _counterexample(
