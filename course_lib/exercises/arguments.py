@@ -28,7 +28,7 @@ FORMS: dict[str, Callable[[float], float]] = {
 
 
 def explained(exercise: Exercise, results: Sequence[CallResult]) -> str | None:
-    """How all results follow from the arguments and the right answers, as a sentence; None if they do not."""
+    """How all results follow from the arguments and the right answers; None if they do not."""
     if any(result.error or result.value is None for result in results):
         return None
     names = tuple(inspect.signature(exercise.reference).parameters)[: len(exercise.inputs[0])]
@@ -51,13 +51,15 @@ def _unchanged(exercise: Exercise, names: Sequence[str], results: Sequence[CallR
 
 def _same(mine: Any, given: Any, tolerance: float) -> bool:
     plain = isinstance(given, Tensor | list | int | float) and not isinstance(given, bool)
-    return plain and difference(mine, given.detach() if isinstance(given, Tensor) else given, tolerance) is None
+    return (
+        plain and difference(mine, given.detach() if isinstance(given, Tensor) else given, tolerance) is None
+    )
 
 
 def _of_sizes(
     exercise: Exercise, names: Sequence[str], results: Sequence[CallResult], right: Sequence[CallResult]
 ) -> str | None:
-    """A factor or an offset that differs between the inputs as a size or a number among the arguments does."""
+    """A factor or an offset that follows a size or a number among the arguments."""
     mine, numbers = ([_floats(one.value) for one in several] for several in (results, right))
     factors, offsets = [], []
     for a, b in zip(mine, numbers, strict=True):
@@ -95,7 +97,9 @@ def _matches(a: list[float], b: list[float], tolerance: float) -> bool:
 def _sizes(names: Sequence[str], arguments: Arguments) -> Iterator[tuple[str, float]]:
     for name, one in zip(names, arguments, strict=False):
         if isinstance(one, Tensor):
-            yield from ((f"the size of `{name}` along axis {i - one.ndim}", n) for i, n in enumerate(one.shape))
+            yield from (
+                (f"the size of `{name}` along axis {i - one.ndim}", n) for i, n in enumerate(one.shape)
+            )
         elif isinstance(one, list | tuple):
             yield f"the length of `{name}`", len(one)
         elif isinstance(one, int | float) and not isinstance(one, bool):
@@ -107,11 +111,15 @@ def _with_an_argument(
 ) -> str | None:
     """An argument that is added, subtracted or multiplied once too often."""
     ways: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-        "plus `{}`": torch.add, "minus `{}`": torch.sub, "times `{}`": torch.mul, "divided by `{}`": torch.div,
-    }  # fmt: skip
+        "plus `{}`": torch.add,
+        "minus `{}`": torch.sub,
+        "times `{}`": torch.mul,
+        "divided by `{}`": torch.div,
+    }
     for (place, name), (form, way) in itertools.product(enumerate(names), ways.items()):
         if all(
-            isinstance(own[place], Tensor) and _combined(way, m.value, r.value, own[place], exercise.tolerance)
+            isinstance(own[place], Tensor)
+            and _combined(way, m.value, r.value, own[place], exercise.tolerance)
             for m, r, own in zip(results, right, exercise.inputs, strict=True)
         ):
             return RELATED.format(f"answer is the right one {form.format(name)}")
@@ -134,7 +142,9 @@ def _changed(
     if sum(_count(one.value) for one in right) < 3:
         return None
     for said, change in _changes(names, exercise.inputs):
-        if all(_agrees(exercise, change, own, mine) for own, mine in zip(exercise.inputs, results, strict=True)):
+        if all(
+            _agrees(exercise, change, own, mine) for own, mine in zip(exercise.inputs, results, strict=True)
+        ):
             return f"On every input, your answer would be right {said}."
     return None
 
@@ -175,7 +185,7 @@ def _put(i: int, make: Callable[[Arguments], Any]) -> Callable[[Arguments], Argu
 def _of_one(name: str, values: list[Any]) -> Iterator[tuple[str, Callable]]:
     first = values[0]
     if callable(first):
-        yield f"if `{name}` changed nothing: do you call it?", lambda f: lambda x, *more: x
+        yield f"if `{name}` changed nothing", lambda f: lambda x, *more: x
         yield f"if `{name}` were called twice", lambda f: lambda x, *more: f(f(x, *more), *more)
     elif isinstance(first, Tensor):
         yield from _of_tensor(name, first)
@@ -184,8 +194,8 @@ def _of_one(name: str, values: list[Any]) -> Iterator[tuple[str, Callable]]:
         yield f"if `{name}` were always True", lambda x: True
         yield f"if `{name}` were always False", lambda x: False
     elif isinstance(first, int | float):
-        yield f"for `{name}` + 1: off by one?", lambda x: x + 1
-        yield f"for `{name}` − 1: off by one?", lambda x: x - 1
+        yield f"for `{name}` + 1", lambda x: x + 1
+        yield f"for `{name}` − 1", lambda x: x - 1
         for constant in sorted({0, 1, 2, *values}):
             yield f"if `{name}` were always {constant:.4g}", lambda x, constant=constant: constant
         yield f"for twice `{name}`", lambda x: 2 * x
@@ -219,7 +229,7 @@ def _of_tensor(name: str, first: Tensor) -> Iterator[tuple[str, Callable]]:
         yield f"if `{name}` were True everywhere", torch.ones_like
         return
     yield f"for −`{name}`", lambda x: -x
-    yield f"if `{name}` were 0: it has no effect", torch.zeros_like
+    yield f"if `{name}` were 0", torch.zeros_like
     yield f"for twice `{name}`", lambda x: 2 * x
     yield f"for `{name}` + 1", lambda x: x + 1
     yield f"for `{name}` − 1", lambda x: x - 1

@@ -129,10 +129,12 @@ def _hits_ellipsis(error: Exception) -> bool:
 def _hint(
     exercise: Exercise, results: Sequence[CallResult], expected: list[CallResult], answer: Any, first: int
 ) -> str | None:
-    """What can be said about a wrong answer that is no known mistake, wrong for the first time on this input."""
+    """What can be said about an unknown wrong answer that is wrong for the first time on this input."""
     if exercise.inputs == ((),) or results[first].value is None and not results[first].error:
         return None
     if results[first].error:
+        if " ^: " in str(results[first].error):
+            return "In Python, a power is written **; ^ is the exclusive or of whole numbers."
         if first and not _hits_ellipsis(results[first].error):
             return "It works on the inputs before this one: does it depend on a size or a number of axes?"
         return None

@@ -36,7 +36,7 @@ def _used(function: Callable) -> set[str]:
     while codes:
         code = codes.pop()
         for step in dis.get_instructions(code):
-            if "LOAD" in step.opname and isinstance(step.argval, str | tuple):
+            if step.opname.startswith(("LOAD_DEREF", "LOAD_CLOSURE")) or "LOAD_FAST" in step.opname:
                 found.update([step.argval] if isinstance(step.argval, str) else step.argval)
         codes += [one for one in code.co_consts if hasattr(one, "co_code")]
     return found

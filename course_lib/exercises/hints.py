@@ -1,4 +1,4 @@
-"""What an unknown wrong answer has in common with the right one: a factor, an order, a shape, a part of it."""
+"""What an unknown wrong answer has in common with the right one: a factor, an order, a part of it."""
 
 import itertools
 import numbers
@@ -23,7 +23,7 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "are the right ones, rounded to whole numbers": torch.round,
     "are the right ones, rounded to one digit": lambda right: right.round(decimals=1),
     "are the right ones, rounded to two digits": lambda right: right.round(decimals=2),
-    "are the softmax of the right ones": lambda right: right.softmax(-1),
+    "are the softmax of the right ones": lambda right: right.softmax(-1) if right.ndim else right,
 }
 REDUCTIONS: dict[str, Callable[[Tensor, int], Tensor]] = {
     "the sums": lambda right, axis: right.sum(axis),
@@ -44,13 +44,14 @@ def pattern(results: Sequence[CallResult], expected: Sequence[CallResult], toler
 
 
 def _of_values(pairs: list[tuple[Any, Any]], tolerance: float) -> str | None:
-    if all(isinstance(right, tuple) for _, right in pairs):
-        return _of_parts(pairs, tolerance)
+    if all(isinstance(right, list) for _, right in pairs) and (found := _of_lists(pairs, tolerance)):
+        return found
+    if all(isinstance(right, tuple) for _, right in pairs) and (found := _of_parts(pairs, tolerance)):
+        return found
     tensors = [(_numbers(mine), _numbers(right)) for mine, right in pairs]
-    found = None
     if all(a is not None and b is not None for a, b in tensors) and sum(b.numel() for _, b in tensors) >= 3:
-        found = _of_tensors(tensors, tolerance)
-    return found or _of_lists(pairs, tolerance)
+        return _of_tensors(tensors, tolerance)
+    return None
 
 
 def _of_parts(pairs: list[tuple[Any, Any]], tolerance: float) -> str | None:
@@ -58,9 +59,12 @@ def _of_parts(pairs: list[tuple[Any, Any]], tolerance: float) -> str | None:
     count = len(pairs[0][1])
     if count < 2 or any(len(right) != count for _, right in pairs):
         return None
-    for number in range(count):
-        if all(difference(mine, right[number], tolerance) is None for mine, right in pairs):
-            return EVERY.format("answer", f"is only value {number + 1} of the {count} values asked for")
+    for size in range(1, count):
+        for chosen in itertools.combinations(range(count), size):
+            parts = [[right[i] for i in chosen] if size > 1 else right[chosen[0]] for _, right in pairs]
+            if all(difference(m, part, tolerance) is None for (m, _), part in zip(pairs, parts, strict=True)):
+                names = " and ".join(str(i + 1) for i in chosen)
+                return EVERY.format("answer", f"holds only value {names} of the {count} values asked for")
     if not all(isinstance(mine, tuple | list) for mine, _ in pairs):
         return None
     if all(len(mine) == count for mine, _ in pairs):
@@ -72,7 +76,7 @@ def _of_parts(pairs: list[tuple[Any, Any]], tolerance: float) -> str | None:
         if len(wrong) == 1:
             (i,) = wrong
             inner = _of_values([(mine[i], right[i]) for mine, right in pairs], tolerance)
-            return f"On every input, only value {i + 1} of {count} is wrong." + (f" {inner}" if inner else "")
+            return f"On every input, only value {i + 1} of {count} is wrong.{f' {inner}' if inner else ''}"
     return None
 
 
@@ -81,15 +85,19 @@ def _of_lists(pairs: list[tuple[Any, Any]], tolerance: float) -> str | None:
     if not all(isinstance(one, list | tuple) for pair in pairs for one in pair):
         return None
     lists = [(list(mine), list(right)) for mine, right in pairs]
+
+    def same(a: list, b: list) -> bool:
+        return difference(a, b, tolerance) is None
+
     cuts = {
-        "ends too early": lambda a, b: len(a) < len(b) and not difference(a, b[: len(a)], tolerance),
-        "goes on for too long": lambda a, b: len(a) > len(b) and not difference(a[: len(b)], b, tolerance),
-        "begins too late": lambda a, b: len(a) < len(b) and not difference(a, b[len(b) - len(a) :], tolerance),
-        "begins too early": lambda a, b: len(a) > len(b) and not difference(a[len(a) - len(b) :], b, tolerance),
+        "ends too early": lambda a, b: len(a) < len(b) and same(a, b[: len(a)]),
+        "goes on for too long": lambda a, b: len(a) > len(b) and same(a[: len(b)], b),
+        "begins too late": lambda a, b: len(a) < len(b) and same(a, b[len(b) - len(a) :]),
+        "begins too early": lambda a, b: len(a) > len(b) and same(a[len(a) - len(b) :], b),
     }  # fmt: skip
-    wrong = [(a, b) for a, b in lists if difference(a, b, tolerance)]
+    wrong = [(a, b) for a, b in lists if not same(a, b)]
     for name, cut in cuts.items():
-        if wrong and sum(len(b) for _, b in wrong) > 1 and all(cut(a, b) for a, b in wrong):
+        if sum(len(b) for _, b in wrong) > 1 and all(cut(a, b) for a, b in wrong):
             return f"Wherever your list is wrong, it is right but for one thing: it {name}."
     if all(sorted(map(repr, a)) == sorted(map(repr, b)) for a, b in lists):
         return EVERY.format("list", "holds what it should, in a different order")
@@ -117,8 +125,7 @@ def _of_tensors(pairs: list[tuple[Tensor, Tensor]], tolerance: float) -> str | N
     if same_shapes and all(truths):
         return _truths(pairs)
     for name, function in FUNCTIONS.items():
-        if all(b.ndim and _alike(a, function(b), tolerance) or not b.ndim and "softmax" not in name
-               and _alike(a, function(b), tolerance) for a, b in pairs):  # fmt: skip
+        if all(_alike(a, function(b), tolerance) for a, b in pairs):
             return EVERY.format("numbers", name)
     if same_shapes:
         return next(filter(None, _regions(pairs, tolerance)), None)

@@ -129,5 +129,12 @@ MASKED_SOFTMAX = Exercise(
             "A query that may attend to nothing receives nothing: its weights are 0.",
             lambda scores, mask: scores.masked_fill(~mask, -math.inf).softmax(-1).nan_to_num(1.0),
         ),
+        mistake(
+            "your code multiplies the scores by the mask",
+            "A hidden score becomes 0, and softmax still gives it a weight, because exp(0) is 1. Fill "
+            "it with −∞.",
+            lambda scores, mask: (scores * mask).softmax(-1) * mask,
+            lambda scores, mask: (scores * mask).softmax(-1),
+        ),
     ),
 )

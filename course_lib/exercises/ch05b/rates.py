@@ -75,6 +75,16 @@ WARMUP = Exercise(
             "Warm-up is linear: each step adds the same amount.",
             lambda step, lr, warmup: lr * min(1, ((step + 1) / warmup) ** 2),
         ),
+        mistake(
+            "your rate falls after the warm-up",
+            "From step warmup − 1 on, this rate stays at lr. Falling is another schedule.",
+            lambda step, lr, warmup: lr * min((step + 1) / warmup, warmup / (step + 1)),
+        ),
+        mistake(
+            "your rate follows a cosine",
+            "Each step adds the same amount: the rate is proportional to step + 1.",
+            lambda step, lr, warmup: lr * 0.5 * (1 - math.cos(math.pi * min(1, (step + 1) / warmup))),
+        ),
     ),
     tolerance=1e-6,
 )

@@ -216,5 +216,11 @@ ROLLOUT = Exercise(
             "`weights` is (layers, heads, tokens, tokens): the heads are axis 1.",
             lambda weights: _product(_steps(weights.transpose(0, 1))),
         ),
+        mistake(
+            "your code averages the layers",
+            "What arrives goes through one layer after the other: multiply their matrices.",
+            lambda weights: weights.mean((0, 1)),
+            lambda weights: 0.5 * weights.mean((0, 1)) + 0.5 * torch.eye(weights.shape[-1]),
+        ),
     ),
 )
