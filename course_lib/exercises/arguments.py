@@ -4,6 +4,7 @@ import inspect
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -27,12 +28,11 @@ FORMS: dict[str, Callable[[float], float]] = {
 }
 
 
-def explained(exercise: Exercise, results: Sequence[CallResult]) -> str | None:
+def explained(exercise: Exercise, results: Sequence[CallResult], right: Sequence[CallResult]) -> str | None:
     """How all results follow from the arguments and the right answers; None if they do not."""
     if any(result.error or result.value is None for result in results):
         return None
     names = tuple(inspect.signature(exercise.reference).parameters)[: len(exercise.inputs[0])]
-    right = [call(exercise.reference, arguments, exercise.run) for arguments in exercise.inputs]
     return (
         _unchanged(exercise, names, results)
         or _of_sizes(exercise, names, results, right)
@@ -71,7 +71,7 @@ def _of_sizes(
         offsets.append(offset if _near(a, b + offset, exercise.tolerance) else math.nan)
     sizes = [dict(_sizes(names, arguments)) for arguments in exercise.inputs]
     for name in sizes[0]:
-        values = [one.get(name, 0) for one in sizes]
+        values = [one.get(name, 0.0) for one in sizes]
         if len(set(values)) < 2:
             continue
         for form, function in FORMS.items():
@@ -98,12 +98,12 @@ def _sizes(names: Sequence[str], arguments: Arguments) -> Iterator[tuple[str, fl
     for name, one in zip(names, arguments, strict=False):
         if isinstance(one, Tensor):
             yield from (
-                (f"the size of `{name}` along axis {i - one.ndim}", n) for i, n in enumerate(one.shape)
+                (f"the size of `{name}` along axis {i - one.ndim}", float(n)) for i, n in enumerate(one.shape)
             )
         elif isinstance(one, list | tuple):
-            yield f"the length of `{name}`", len(one)
+            yield f"the length of `{name}`", float(len(one))
         elif isinstance(one, int | float) and not isinstance(one, bool):
-            yield f"`{name}`", one
+            yield f"`{name}`", float(one)
 
 
 def _with_an_argument(
@@ -163,10 +163,10 @@ def _changes(names: Sequence[str], inputs: Sequence[Arguments]) -> Iterator[tupl
     for i, j in itertools.combinations(range(count), 2):
         yield f"with `{names[i]}` and `{names[j]}` swapped", _swap(i, j)
     for i, j in itertools.permutations(range(count), 2):
-        yield f"with `{names[i]}` in place of `{names[j]}`", _put(j, lambda own, i=i: own[i])
+        yield f"with `{names[i]}` in place of `{names[j]}`", _put(j, itemgetter(i))
     for i, name in enumerate(names):
         for said, change in _of_one(name, [own[i] for own in inputs]):
-            yield said, _put(i, lambda own, i=i, change=change: change(own[i]))
+            yield said, _put(i, _applied(i, change))
 
 
 def _swap(i: int, j: int) -> Callable[[Arguments], Arguments]:
@@ -180,6 +180,10 @@ def _swap(i: int, j: int) -> Callable[[Arguments], Arguments]:
 
 def _put(i: int, make: Callable[[Arguments], Any]) -> Callable[[Arguments], Arguments]:
     return lambda arguments: (*arguments[:i], make(arguments), *arguments[i + 1 :])
+
+
+def _applied(i: int, change: Callable[[Any], Any]) -> Callable[[Arguments], Any]:
+    return lambda arguments: change(arguments[i])
 
 
 def _of_one(name: str, values: list[Any]) -> Iterator[tuple[str, Callable]]:

@@ -9,6 +9,7 @@ import textwrap
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from torch import Tensor
@@ -17,7 +18,7 @@ from course_lib.exercises.arguments import explained
 from course_lib.exercises.code import noticed
 from course_lib.exercises.comparing import NOT_TRIED, CallResult, alike, call, describe, difference
 from course_lib.exercises.exercise import Answer, Exercise, Mistake, value
-from course_lib.exercises.hints import pattern
+from course_lib.exercises.hints import pattern, place
 
 WIDTH = 88
 STUB = {"RESUME", "NOP", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE"}  # all that a body of `...` compiles to
@@ -103,7 +104,9 @@ def recognize(exercise: Exercise, results: Sequence[CallResult]) -> Mistake | No
     return None
 
 
+@cache
 def _expected(exercise: Exercise, function: Answer) -> list[CallResult]:
+    """What the reference or a known mistake gives: computed once, however many answers are graded."""
     return [call(function, arguments, exercise.run) for arguments in exercise.inputs]
 
 
@@ -130,16 +133,17 @@ def _hint(
     exercise: Exercise, results: Sequence[CallResult], expected: list[CallResult], answer: Any, first: int
 ) -> str | None:
     """What can be said about an unknown wrong answer that is wrong for the first time on this input."""
-    if exercise.inputs == ((),) or results[first].value is None and not results[first].error:
+    error = results[first].error
+    if exercise.inputs == ((),) or results[first].value is None and not error:
         return None
-    if results[first].error:
-        if " ^: " in str(results[first].error):
+    if error:
+        if " ^: " in str(error):
             return "In Python, a power is written **; ^ is the exclusive or of whole numbers."
-        if first and not _hits_ellipsis(results[first].error):
-            return "It works on the inputs before this one: does it depend on a size or a number of axes?"
-        return None
-    found = pattern(results, expected, exercise.tolerance) or explained(exercise, results)
-    return found or noticed(exercise, answer, first)
+        works = first and not _hits_ellipsis(error)
+        said = "It works on the inputs before this one: does it depend on a size or a number of axes?"
+        return said if works else None
+    found = pattern(results, expected, exercise.tolerance) or explained(exercise, results, expected)
+    return found or place(results, expected, exercise.tolerance) or noticed(exercise, answer, first)
 
 
 def _counterexample(

@@ -1,8 +1,11 @@
 """What the code of an answer shows: a parameter that it never uses, and whether it always answers alike."""
 
 import dis
+import numbers
 from collections.abc import Callable
 from typing import Any
+
+from torch import Tensor
 
 from course_lib.exercises.comparing import alike, call
 from course_lib.exercises.exercise import Exercise
@@ -14,7 +17,9 @@ def noticed(exercise: Exercise, answer: Any, number: int) -> str | None:
         return None
     arguments = exercise.inputs[number]
     once, again = (call(answer, arguments, exercise.run) for _ in range(2))
-    if not once.error and not alike(once, again, exercise.tolerance):
+    if isinstance(once.value, Tensor | numbers.Real | list | tuple) and not alike(
+        once, again, exercise.tolerance
+    ):
         return (
             "Called twice with the same arguments, your function gives two answers: it draws random numbers, "
             "or it keeps something from call to call (as a list in `def f(found=[])` does)."

@@ -43,15 +43,27 @@ def pattern(results: Sequence[CallResult], expected: Sequence[CallResult], toler
     return _of_values(pairs, tolerance)
 
 
+def place(results: Sequence[CallResult], expected: Sequence[CallResult], tolerance: float) -> str | None:
+    """Which rows or columns of all results are wrong, or how, as a sentence; None if nothing stands out."""
+    pairs = [
+        (_numbers(mine.value), _numbers(right.value)) for mine, right in zip(results, expected, strict=True)
+    ]
+    tensors = [(a, b) for a, b in pairs if a is not None and b is not None and a.shape == b.shape]
+    if len(tensors) < len(pairs) or sum(b.unique().numel() for _, b in tensors) < 3:
+        return None
+    return next(filter(None, _regions(tensors, tolerance)), None)
+
+
 def _of_values(pairs: list[tuple[Any, Any]], tolerance: float) -> str | None:
     if all(isinstance(right, list) for _, right in pairs) and (found := _of_lists(pairs, tolerance)):
         return found
     if all(isinstance(right, tuple) for _, right in pairs) and (found := _of_parts(pairs, tolerance)):
         return found
-    tensors = [(_numbers(mine), _numbers(right)) for mine, right in pairs]
-    if all(a is not None and b is not None for a, b in tensors) and sum(b.numel() for _, b in tensors) >= 3:
-        return _of_tensors(tensors, tolerance)
-    return None
+    tensors = [(a, b) for mine, right in pairs for a, b in [(_numbers(mine), _numbers(right))]
+               if a is not None and b is not None]  # fmt: skip
+    if len(tensors) < len(pairs) or sum(b.numel() for _, b in tensors) < 3:
+        return None
+    return _of_tensors(tensors, tolerance)
 
 
 def _of_parts(pairs: list[tuple[Any, Any]], tolerance: float) -> str | None:
@@ -127,9 +139,7 @@ def _of_tensors(pairs: list[tuple[Tensor, Tensor]], tolerance: float) -> str | N
     for name, function in FUNCTIONS.items():
         if all(_alike(a, function(b), tolerance) for a, b in pairs):
             return EVERY.format("numbers", name)
-    if same_shapes:
-        return next(filter(None, _regions(pairs, tolerance)), None)
-    return _reduced(pairs, tolerance)
+    return None if same_shapes else _reduced(pairs, tolerance)
 
 
 def _truths(pairs: list[tuple[Tensor, Tensor]]) -> str | None:

@@ -97,6 +97,7 @@ MASKED_SOFTMAX = Exercise(
             "your code sets masked scores to 0",
             "0 is a score like any other: exp(0) = 1. Only −∞ gives a weight of 0.",
             _filled(0.0),
+            lambda scores, mask: (scores * mask).softmax(-1) * mask,
         ),
         mistake(
             "your code masks the visible keys",
@@ -128,13 +129,6 @@ MASKED_SOFTMAX = Exercise(
             "your code sets the rows without visible keys to 1",
             "A query that may attend to nothing receives nothing: its weights are 0.",
             lambda scores, mask: scores.masked_fill(~mask, -math.inf).softmax(-1).nan_to_num(1.0),
-        ),
-        mistake(
-            "your code multiplies the scores by the mask",
-            "A hidden score becomes 0, and softmax still gives it a weight, because exp(0) is 1. Fill "
-            "it with −∞.",
-            lambda scores, mask: (scores * mask).softmax(-1) * mask,
-            lambda scores, mask: (scores * mask).softmax(-1),
         ),
     ),
 )

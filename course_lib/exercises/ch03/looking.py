@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from course_lib.exercises.exercise import Answer, Exercise, mistake, normal, whole

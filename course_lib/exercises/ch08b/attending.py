@@ -159,6 +159,7 @@ ROLLOUT = Exercise(
             "A token of layer 2 is already a mixture, so the layers act one after the other. Multiply "
             "their matrices.",
             lambda weights: _steps(weights).mean(dim=0),
+            lambda weights: weights.mean((0, 1)),
         ),
         mistake(
             "your code multiplies entry by entry",
@@ -215,12 +216,6 @@ ROLLOUT = Exercise(
             "your code averages over the layers instead of the heads",
             "`weights` is (layers, heads, tokens, tokens): the heads are axis 1.",
             lambda weights: _product(_steps(weights.transpose(0, 1))),
-        ),
-        mistake(
-            "your code averages the layers",
-            "What arrives goes through one layer after the other: multiply their matrices.",
-            lambda weights: weights.mean((0, 1)),
-            lambda weights: 0.5 * weights.mean((0, 1)) + 0.5 * torch.eye(weights.shape[-1]),
         ),
     ),
 )
