@@ -6,6 +6,7 @@ What a module does not support is in `WITHOUT`, with the reason; it is tested th
 
 import copy
 import pickle
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -19,6 +20,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from course_lib.generation.quantization import Int8Linear
 from course_lib.layers import blocks, lora, multi_head_attention, patches, pixel_attention, positions, tables
+from course_lib.lectures import dlstudio
 from course_lib.models import gpt, seq2seq, text_encoder, unet, vit
 from course_lib.tasks import (
     diffusion,
@@ -190,6 +192,23 @@ MODULES: dict[str, Case] = {  # what makes the module, and its inputs, for a bat
         lambda b, t: (ids(b, t), labels(b, t), ids(b, t + 1), labels(b, t + 1)),
     ),
 }
+DLSTUDIO = dlstudio.DLStudioConfig(source_vocab=VOCAB, target_vocab=VOCAB, tokens=5, dropout=0.0, **SIZES)
+DEVIATIONS = {"flat": dlstudio.Deviations.lecture(), "correct": dlstudio.Deviations()}
+LECTURES: dict[str, Case] = {  # of these, it is only tested what they make of another number of axes
+    "AttentionBlock": (partial(dlstudio.AttentionBlock, 32, 4), lambda b, t: (numbers(b, 32, 32, 32),)),
+    **{
+        f"DLStudioAttention, {form}": (
+            partial(dlstudio.DLStudioAttention, WIDTH, HEADS, 5, form == "flat", DEVIATIONS[form]),
+            lambda b, t: tokens(b, t) + tokens(b, t),
+        )
+        for form in DEVIATIONS
+    },
+    **{
+        f"BasicEncoder, {form}": (partial(dlstudio.BasicEncoder, DLSTUDIO, DEVIATIONS[form], "pre"), tokens)
+        for form in DEVIATIONS
+    },
+    "TransformerFG": (partial(dlstudio.TransformerFG, DLSTUDIO), lambda b, t: (ids(b, t), ids(b, t))),
+}
 READS = "a check on the CPU reads the values of its input"
 WITHOUT: dict[str, dict[str, str]] = {
     "meta_device": {"Int8Linear": "it is made from the numbers of a layer, and there are none"},
@@ -236,7 +255,7 @@ class Added(tables.ComputedTable):
 def made(name: str, seed: int = 0) -> nn.Module:
     """The module in evaluation mode, no weight of which is zero."""
     torch.manual_seed(seed)
-    module = MODULES[name][0]().eval()
+    module = (MODULES | LECTURES)[name][0]().eval()
     with torch.no_grad():
         for p in module.parameters():
             p.add_(0.3 * torch.randn_like(p))
@@ -398,3 +417,28 @@ def test_anomaly_mode(name):
         loss = tree_leaves(run(module, inputs))[0].square().sum()
         found = torch.autograd.grad(loss, weights, allow_unused=True) if weights else ()
     assert all(g is None or g.isfinite().all() for g in found)
+
+
+@pytest.mark.parametrize("name", [*MODULES, *LECTURES])
+def test_another_number_of_axes(name):
+    """An input without its batch, or with an axis before it: refused, or the result is that of a batch."""
+    module, inputs = made(name), (MODULES | LECTURES)[name][1](3, 5)
+    for changed in (range(len(inputs)), *([i] for i in range(len(inputs)))):
+        for other, in_batch in ((lambda x: x[0], lambda x: x[:1]), (lambda x: x[None], lambda x: x)):
+            try:
+                found = run(module, tuple(other(x) if i in changed else x for i, x in enumerate(inputs)))
+            except (ValueError, RuntimeError, IndexError):
+                continue
+            wanted = run(module, tuple(in_batch(x) if i in changed else x for i, x in enumerate(inputs)))
+            for one, right in zip(tree_leaves(found), tree_leaves(wanted), strict=True):
+                same(one.reshape(right.shape), right, exact=False)
+
+
+@pytest.mark.parametrize(
+    "name", ["GPT", "Seq2Seq", "TextEncoder", "UNet", "Patches", "ConvolutionalStem", "PixelAttention"]
+    + ["MultiHeadAttention", *LECTURES]
+)  # fmt: skip
+def test_a_missing_batch_is_refused_by_its_shape(name):
+    module, (first, *others) = made(name), (MODULES | LECTURES)[name][1](3, 5)
+    with pytest.raises(ValueError, match=rf"^shape {re.escape(str(tuple(first[0].shape)))} is not \(batch, "):
+        module(first[0], *others)

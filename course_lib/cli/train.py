@@ -3,7 +3,7 @@
 import os
 from contextlib import nullcontext, redirect_stdout
 
-from course_lib.cli import arguments, train_gpt, train_settings, train_translation, train_vision
+from course_lib.cli import train_gpt, train_settings, train_translation, train_vision
 from course_lib.utils.device import require_device
 
 HELP = "trains a model and evaluates it on held-out data"

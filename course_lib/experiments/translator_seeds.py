@@ -54,7 +54,9 @@ def material(vocab: int = VOCAB) -> tuple[TranslationData, Tokenizer]:
     return data, Tokenizer.train((sentence for pair in data.train[:PAIRS] for sentence in pair), vocab)
 
 
-def train_translator(seed: int, folder: str | None = None, vocab: int = VOCAB) -> Seq2Seq:
+def train_translator(
+    seed: int, folder: str | None = None, vocab: int = VOCAB, device: torch.device | str = "cpu"
+) -> Seq2Seq:
     """A translator with one block on each side, after 500 steps. folder: for checkpoints every 100 steps."""
     data, tokenizer = material(vocab)
     torch.manual_seed(seed)  # for the initial weights
@@ -62,7 +64,7 @@ def train_translator(seed: int, folder: str | None = None, vocab: int = VOCAB) -
     model = Seq2Seq(Seq2SeqConfig(vocab=len(tokenizer), max_tokens=MAX_TOKENS, dropout=0.0, **sizes))
     batches = TranslationBatches(data.train[:PAIRS], tokenizer, batch=64, max_tokens=MAX_TOKENS)
     recipe = TrainConfig(steps=500, lr=5e-3, warmup=80, checkpoint_every=100)
-    train(TranslationLoss(model), batches, recipe, folder=folder, keep=5, device="cpu", progress=False)
+    train(TranslationLoss(model), batches, recipe, folder=folder, keep=5, device=device, progress=False)
     return model
 
 

@@ -182,9 +182,10 @@ def real() -> Iterable[Recipe]:
 
 
 def vocabularies() -> Iterable[Recipe]:
-    """The same pairs as subwords and as whole words."""
-    yield Recipe(data="spa-eng", pairs=16_000)
-    yield Recipe(data="spa-eng", pairs=16_000, kind="words", vocab=ALL_WORDS)
+    """The same pairs as subwords and as whole words, with two seeds."""
+    for seed in (0, 1):
+        yield Recipe(data="spa-eng", pairs=16_000, seed=seed)
+        yield Recipe(data="spa-eng", pairs=16_000, kind="words", vocab=ALL_WORDS, seed=seed)
 
 
 PARTS = {"real": real, "vocabularies": vocabularies}

@@ -92,8 +92,8 @@ def beam_search(
     length_power: a hypothesis scores log-probability / length^length_power. 0 favors short ones; 1 is the
     mean per token.
     exact: stop only when no unfinished hypothesis can still win, at whatever length; otherwise, stop as soon
-    as the best one scores no better than the finished ones. CTranslate2 stops once `width` are finished,
-    even if another could win. With `exact`, a width of 1 looks beyond the greedy sequence.
+    as the best one scores no better than the finished ones. CTranslate2 and fairseq stop once `width` are
+    finished, even if another could win. With `exact`, a width of 1 looks beyond the greedy sequence.
     constraints: as in `greedy_decode`, but applied to log-probabilities, which are not rescaled to sum to 1.
     Returns up to `width` hypotheses per sequence, best first.
     Raises ValueError as `greedy_decode` does, and for a `width` that is not positive.

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from course_lib.layers.kv_cache import Cache
 from course_lib.layers.masks import Mask, check_mask, masked_softmax
 from course_lib.layers.positions import RotaryPositions, Start
-from course_lib.utils.ranges import check_numbers, check_whole
+from course_lib.utils.ranges import check_axes, check_numbers, check_whole
 
 
 def attention(
@@ -118,8 +118,7 @@ class MultiHeadAttention(nn.Module):
 
     def split(self, x: Float[Tensor, "batch tokens width"]) -> Float[Tensor, "batch heads tokens d_head"]:
         """Split each vector into heads. Raises ValueError for anything but a batch of sequences."""
-        if x.ndim != 3:  # it would pass through the layer, with heads and tokens mixed up
-            raise ValueError(f"shape {tuple(x.shape)}: attention takes (batch, tokens, d_model)")
+        check_axes(x, "batch, tokens, d_model")
         return x.unflatten(-1, (-1, self.d_head)).transpose(1, 2)
 
     def positioned(

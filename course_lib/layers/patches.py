@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from course_lib.layers.positions import sinusoidal
 from course_lib.layers.tables import ComputedTable
-from course_lib.utils.ranges import check_whole
+from course_lib.utils.ranges import check_axes, check_whole
 
 
 class Patches(nn.Module):
@@ -30,6 +30,7 @@ class Patches(nn.Module):
     def forward(
         self, images: Float[Tensor, "batch channels height width"]
     ) -> Float[Tensor, "batch patches d_model"]:
+        check_axes(images, "batch, channels, height, width")
         return self.convolution(images).flatten(2).transpose(1, 2)
 
 
@@ -55,6 +56,7 @@ class ConvolutionalPatches(nn.Sequential):
     def forward(
         self, images: Float[Tensor, "batch channels height width"]
     ) -> Float[Tensor, "batch patches d_model"]:
+        check_axes(images, "batch, channels, height, width")
         return super().forward(images).flatten(2).transpose(1, 2)
 
 
@@ -84,6 +86,7 @@ class ConvolutionalStem(nn.Sequential):
     def forward(
         self, images: Float[Tensor, "batch channels height width"]
     ) -> Float[Tensor, "batch patches d_model"]:
+        check_axes(images, "batch, channels, height, width")
         # with the channels last in memory, convolutions on a CPU take up to four times less time
         features = super().forward(images.contiguous(memory_format=torch.channels_last))
         return features.flatten(2).transpose(1, 2)

@@ -4,7 +4,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_lib.utils.ranges import check_whole
+from course_lib.utils.ranges import check_axes, check_whole
 
 
 class PixelAttention(nn.Module):
@@ -39,6 +39,7 @@ class PixelAttention(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch channels height width"]
     ) -> Float[Tensor, "batch channels height width"]:
+        check_axes(x, "batch, channels, height, width")
         pixels = x.flatten(2)  # (batch, channels, pixels)
         q, k, v = (self.split(part) for part in self.qkv(self.norm(pixels)).chunk(3, dim=1))
         gathered = self.attend(q, k, v).transpose(-2, -1).flatten(1, 2)  # (batch, channels, pixels)

@@ -49,10 +49,10 @@ class SinusoidalPositions(ComputedTable):
         super().__init__("table", partial(sinusoidal, max_tokens, d_model))
 
     def forward(
-        self, x: Float[Tensor, "batch tokens d_model"], start: Start = 0
-    ) -> Float[Tensor, "batch tokens d_model"]:
+        self, x: Float[Tensor, "*batch tokens d_model"], start: Start = 0
+    ) -> Float[Tensor, "*batch tokens d_model"]:
         """Add the encodings of positions start, start + 1, …; ValueError beyond max_tokens."""
-        return x + rows(self.table, start, x.shape[1]).to(x.dtype)
+        return x + rows(self.table, start, x.shape[-2]).to(x.dtype)
 
 
 class LearnedPositions(nn.Module):
@@ -71,10 +71,10 @@ class LearnedPositions(nn.Module):
         self.table = nn.Parameter(torch.randn(max_tokens, d_model) * 0.02)
 
     def forward(
-        self, x: Float[Tensor, "batch tokens d_model"], start: Start = 0
-    ) -> Float[Tensor, "batch tokens d_model"]:
+        self, x: Float[Tensor, "*batch tokens d_model"], start: Start = 0
+    ) -> Float[Tensor, "*batch tokens d_model"]:
         """Add the embeddings of positions start, start + 1, …; ValueError beyond max_tokens."""
-        return x + rows(self.table, start, x.shape[1])
+        return x + rows(self.table, start, x.shape[-2])
 
 
 class RotaryPositions(ComputedTable):
@@ -135,8 +135,8 @@ class NoPositions(nn.Identity):
     """
 
     def forward(
-        self, x: Float[Tensor, "batch tokens d_model"], start: Start = 0
-    ) -> Float[Tensor, "batch tokens d_model"]:
+        self, x: Float[Tensor, "*batch tokens d_model"], start: Start = 0
+    ) -> Float[Tensor, "*batch tokens d_model"]:
         return x
 
 

@@ -14,7 +14,7 @@ from course_lib.layers.kv_cache import GrowingCache
 from course_lib.layers.masks import Mask, causal_mask
 from course_lib.models.common import POSITIONS, BlockConfig, zero_outputs
 from course_lib.text.tokenizers import PAD
-from course_lib.utils.ranges import check_names, check_whole_numbers
+from course_lib.utils.ranges import check_axes, check_names, check_whole_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +89,7 @@ class GPT(nn.Module):
         caches: one per block, with the earlier tokens; `ids` then has only new ones.
         Raises ValueError for no tokens, and for more than max_tokens.
         """
+        check_axes(ids, "batch, tokens")
         start, tokens, most = caches[0].length if caches else 0, ids.shape[1], self.config.max_tokens
         if tokens == 0 or (isinstance(start, int) and start + tokens > most):
             raise ValueError(f"{start} + {tokens} tokens: the model takes 1 to max_tokens={most}")

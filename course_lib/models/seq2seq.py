@@ -16,7 +16,7 @@ from course_lib.layers.masks import causal_mask, padding_mask
 from course_lib.layers.positions import Start
 from course_lib.models.common import POSITIONS, BlockConfig, init_weights, zero_outputs
 from course_lib.text.tokenizers import PAD
-from course_lib.utils.ranges import check_names, check_whole_numbers
+from course_lib.utils.ranges import check_axes, check_names, check_whole_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +102,7 @@ class Seq2Seq(nn.Module):
 
     def encode(self, source: Int[Tensor, "batch source"]) -> Encoded:
         """Run the encoder on source ids, padded with PAD."""
+        check_axes(source, "batch, tokens")
         mask = padding_mask(source, PAD)  # (batch, 1, 1, source)
         x = self.embed(source)  # (batch, source, d_model)
         for block in self.encoder:
@@ -120,6 +121,7 @@ class Seq2Seq(nn.Module):
         caches: a pair per block, for self-attention and cross-attention, with the earlier tokens; `target`
         then has only new ones.
         """
+        check_axes(target, "batch, tokens")
         tokens, device, first = target.shape[1], target.device, caches[0][0] if caches else None
         mask = first.mask(tokens, device) if first else causal_mask(tokens, device=device)
         x = self.embed(target, first.length if first else 0)  # (batch, target, d_model)

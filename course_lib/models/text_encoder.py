@@ -11,7 +11,7 @@ from course_lib.layers.blocks import EncoderBlock
 from course_lib.layers.masks import Mask, causal_mask, padding_mask
 from course_lib.models.common import POSITIONS, BlockConfig
 from course_lib.text.tokenizers import PAD
-from course_lib.utils.ranges import check_names, check_whole_numbers
+from course_lib.utils.ranges import check_axes, check_names, check_whole_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +80,7 @@ class TextEncoder(nn.Module):
         types: token type of each token, 0 by default.
         Raises ValueError for more tokens than max_tokens.
         """
+        check_axes(ids, "batch, tokens")
         tokens, c = ids.shape[1], self.config
         if tokens > c.max_tokens:
             raise ValueError(f"{tokens} tokens exceed max_tokens={c.max_tokens}")

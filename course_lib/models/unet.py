@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from course_lib.layers.pixel_attention import PixelAttention
 from course_lib.layers.positions import sinusoidal
 from course_lib.layers.tables import ComputedTable
-from course_lib.utils.ranges import check_names, check_whole_numbers
+from course_lib.utils.ranges import check_axes, check_names, check_whole_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +64,7 @@ class ResidualBlock(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch channels_in height width"], time: Float[Tensor, "batch d_time"]
     ) -> Float[Tensor, "batch channels_out height width"]:
+        check_axes(x, "batch, channels, height, width")
         h = self.first(F.silu(self.norm_in(x))) + self.time(time)[:, :, None, None]
         return self.shortcut(x) + self.second(F.silu(self.norm_out(h)))
 
@@ -141,6 +142,7 @@ class UNet(ComputedTable):
         Raises ValueError for another number of channels, and for sides that the levels cannot halve.
         """
         c, factor = self.config, 2 ** (len(self.config.widths) - 1)
+        check_axes(x, "batch, channels, height, width")
         if x.shape[1] != c.channels:
             raise ValueError(f"images with {x.shape[1]} channels: the model takes channels={c.channels}")
         if x.shape[2] % factor or x.shape[3] % factor:

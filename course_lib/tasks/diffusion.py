@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from course_lib.layers.tables import ComputedTable
 from course_lib.training.evaluation import evaluating
+from course_lib.utils.ranges import check_axes
 
 
 def linear_betas(steps: int) -> Float[Tensor, " steps"]:
@@ -68,6 +69,7 @@ class Diffusion(ComputedTable):
         noise: Float[Tensor, "batch channels height width"],
     ) -> Float[Tensor, "batch channels height width"]:
         """Jump to step t directly: √ᾱ · clean + √(1 − ᾱ) · noise. Source: Ho et al. 2020, equation (4)."""
+        check_axes(clean, "batch, channels, height, width")
         of_image, of_noise = self.scales(t)
         return (of_image * clean + of_noise * noise).to(clean.dtype)
 
@@ -78,6 +80,7 @@ class Diffusion(ComputedTable):
         noise: Float[Tensor, "batch channels height width"],
     ) -> Float[Tensor, "batch channels height width"]:
         """The clean images that `x` implies if it contains this noise, clipped to −1 … 1. t: at least 1."""
+        check_axes(x, "batch, channels, height, width")
         of_image, of_noise = self.scales(t)
         return ((x - of_noise * noise) / of_image).clamp(-1, 1).to(x.dtype)
 

@@ -20,6 +20,7 @@ def best_device() -> torch.device:
     The environment variable COURSE_DEVICE overrides the choice: "cpu", "cuda", "cuda:1", "mps" or "xpu".
     Raises ValueError if it names no device, or one that this machine does not have.
 
+    >>> import os
     >>> os.environ["COURSE_DEVICE"] = "cpu"
     >>> best_device()
     device(type='cpu')

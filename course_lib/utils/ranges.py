@@ -1,7 +1,8 @@
-"""Ranges of settings: checks that name the field, its value and its range in one line."""
+"""Ranges of settings, and axes of inputs: checks that name the value and its range in one line."""
 
 from collections.abc import Iterable
 from numbers import Integral, Real
+from typing import Any
 
 
 def check_names(config: object, **known: Iterable[object]) -> None:
@@ -26,6 +27,18 @@ def check_whole(least: int, **numbers: object) -> None:
     for name, number in numbers.items():
         if not isinstance(number, Integral) or isinstance(number, bool) or number < least:
             raise ValueError(f"{name}={number!r} is not a whole number of at least {least}")
+
+
+def check_axes(tensor: Any, axes: str) -> None:
+    """Raise ValueError unless a tensor has as many axes as are named: with others, layers mix them up.
+
+    >>> import torch
+    >>> check_axes(torch.zeros(5, 8), "batch, tokens, d_model")
+    Traceback (most recent call last):
+    ValueError: shape (5, 8) is not (batch, tokens, d_model)
+    """
+    if tensor.ndim != axes.count(",") + 1:
+        raise ValueError(f"shape {tuple(tensor.shape)} is not ({axes})")
 
 
 def check_numbers(config: object, interval: str, *fields: str) -> None:

@@ -75,8 +75,8 @@ def plot_against_baseline(
     """Show the held-out loss over the training steps, with a horizontal line for each baseline."""
     figure, axes = plt.subplots(figsize=(5.6, 3))
     axes.plot(steps, losses, "o-", label="GPT")
-    axes.set(xlabel="step", ylabel="loss (nats per token)", xlim=(0, 1.3 * max(steps)))
-    _lines(axes, baselines, 1.29 * max(steps))
+    axes.set(xlabel="step", ylabel="loss (nats per token)", xlim=(0, max(steps)))
+    _lines(axes, baselines)
     axes.legend(loc="upper right")
     ends = f"starts {_beside(losses[0], baselines)}, and ends {_beside(losses[-1], baselines)}"
     show(figure, alt=f"Validation loss over {max(steps):,} steps, with horizontal lines. It {ends}.")
@@ -91,7 +91,7 @@ def plot_by_context(curves: Mapping[str, Sequence[float]], baselines: Mapping[st
     longest, (low, high) = max(map(len, curves.values())), axes.get_ylim()
     axes.set_ylim(low, high + 0.3 * (high - low))  # space for the legend
     axes.set(xlabel="tokens of context", ylabel="loss (nats per token)", xlim=(0, longest + 1))
-    _lines(axes, baselines, longest)
+    _lines(axes, baselines)
     axes.legend(loc="upper right")
     said = "; ".join(
         f"{name} peaks {_beside(max(each), baselines)} and ends {_beside(each[-1], baselines)}"
@@ -107,8 +107,9 @@ def _beside(loss: float, baselines: Mapping[str, float]) -> str:
     return " and ".join(f"{word} {names}" for word, names in (("above", above), ("below", below)) if names)
 
 
-def _lines(axes: Axes, levels: Mapping[str, float], right: float | int) -> None:
-    """Horizontal lines, each named at its right end."""
+def _lines(axes: Axes, levels: Mapping[str, float]) -> None:
+    """Horizontal lines, each named to the right of the axes, where no curve runs."""
     for (name, level), style in zip(levels.items(), ("--", ":", "-."), strict=False):
         axes.axhline(level, color="0.35", linestyle=style, linewidth=1.3)
-        axes.annotate(name, (right, level), (0, 3), textcoords="offset points", ha="right")
+        place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+        axes.annotate(name, (1, level), (4, 0), ha="left", va="center", **place)

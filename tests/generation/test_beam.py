@@ -265,3 +265,44 @@ def test_logits_that_are_not_numbers_give_no_hypothesis():
     generator.table[:] = math.nan
     with pytest.raises(ValueError, match="NaN"):
         beam_search(generator, torch.zeros(1, 1, dtype=torch.long), END, 3)
+
+
+class ByStep:
+    """Probabilities of the tokens END, 3 and 4 after each number of tokens, for each of two hypotheses."""
+
+    def __init__(self, probabilities):
+        self.steps = iter(probabilities)
+
+    def read(self, ids):
+        logits = torch.full((len(ids), 5), -math.inf)
+        logits[:, END:] = torch.tensor(next(self.steps))[: len(ids)].log()
+        return logits
+
+    def select(self, rows):
+        pass
+
+
+EASY = [[[0, 0.9, 0.1]], [[1, 0, 0], [0, 0.9, 0.1]], [[0, 0.1, 0.9], [0.6, 0.2, 0.2]], [[1, 0, 0], [1, 0, 0]]]
+HARD = [
+    [[0, 0.7, 0.3]],
+    [[0.25, 0.35, 0.4], [0, 0.1, 0.9]],
+    [[0.6, 0.4, 0], [0.01, 0, 0.99]],
+    [[0.1, 0.5, 0.4], [1, 0, 0]],
+    *[[[1, 0, 0]] * 2] * 2,
+]
+
+
+@pytest.mark.parametrize("length_power", [0.0, 0.6, 1.0, 5.0])
+def test_against_the_example_of_fairseq(length_power):
+    """Its two sentences: of the second, it stops at two finished hypotheses, although another would win."""
+
+    def found(probabilities, width=2):
+        start = torch.full((1, 1), END)
+        return [h.ids for h in beam_search(ByStep(probabilities), start, END, 20, width, length_power)[0]]
+
+    assert found(EASY) == [[3], [4, 3, 4]][:: -1 if length_power == 5 else 1]
+    assert [found(EASY, width=1), found(HARD, width=1)] == [[[3]], [[3, 4]]]
+    theirs = {0.0: (0.168, 3), 0.6: (0.168, 3), 1.0: (0.112, 4), 5.0: (0.112, 4)}[length_power]
+    ours = beam_search(ByStep(HARD), torch.full((1, 1), END), END, 20, 2, length_power)[0][0]
+    assert ours.score >= math.log(theirs[0]) / theirs[1] ** length_power - 1e-6
+    assert (ours.ids == [3, 4]) == (length_power == 0)

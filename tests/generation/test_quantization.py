@@ -3,7 +3,7 @@
 import pytest
 import torch
 from helpers.small_training import parts
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 

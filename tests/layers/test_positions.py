@@ -191,3 +191,11 @@ def test_no_positions_changes_nothing():
     x = vectors(BATCH, TOKENS, D_HEAD)
     assert NoPositions(11, D_HEAD)(x, start=3) is x
     assert not RotaryPositions(11, D_HEAD).state_dict()
+
+
+def test_far_positions_are_exact():
+    """The angles are computed in fp64: only the result is rounded."""
+    exact = [math.sin(4999 / 10000 ** (i / 64)) for i in range(0, 64, 2)]
+    assert torch.allclose(
+        sinusoidal(5000, 64)[-1, ::2].double(), torch.tensor(exact).double(), rtol=0, atol=1e-7
+    )

@@ -292,3 +292,16 @@ def test_sources_are_padded_for_compiling_and_nothing_changes(monkeypatch):
     plain = greedy_decode(model.generator(source, 8), start, EOS, 6)
     padded = greedy_decode(model.generator(source, 8, compiled=True), start, EOS, 6)
     assert plain == padded
+
+
+def test_a_source_of_padding_alone_disturbs_nobody():
+    """Its logits are finite, and those of the other sentences what they are without it, in a large batch."""
+    torch.manual_seed(0)
+    model = Seq2Seq(Seq2SeqConfig(vocab=30, d_model=32, heads=2, d_ff=64, max_tokens=20)).eval()
+    sources, start = torch.randint(5, 30, (20, 6)), torch.ones(20, 1, dtype=torch.long)
+    sources[0] = PAD
+    with torch.inference_mode():
+        found = model.generator(sources).read(start)
+        assert found.isfinite().all()
+        assert torch.allclose(found[1:], model.generator(sources[1:]).read(start[1:]), atol=1e-5)
+        assert torch.allclose(found, model(sources, start)[:, -1], atol=1e-5)

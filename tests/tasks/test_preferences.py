@@ -1,5 +1,6 @@
 """DPO: the loss against the paper's formulas, log-probabilities counted token by token, the batches."""
 
+import itertools
 import math
 
 import numpy as np
@@ -166,3 +167,20 @@ def test_preferences_are_cleaned_as_requests_are_later(tokenizer: WordTokenizer)
     dirty = [Preference("sort  b\u200b a", "\ufeffa b", "sure : a\u00a0b"), *PREFERENCES[1:]]
     [found], [wanted] = (PreferenceBatches(ones, tokenizer, batch=3) for ones in (dirty, PREFERENCES))
     assert all(map(torch.equal, found, wanted))
+
+
+def test_the_defaults_and_a_reference_that_is_not_trained(model: GPT, tokenizer: WordTokenizer) -> None:
+    objective = DPOLoss(model)
+    margin = torch.tensor([3.0])
+    by_hand = math.log1p(math.exp(-0.1 * 3))
+    assert objective.beta == 0.1
+    assert dpo_loss(margin, 0 * margin, 0 * margin, 0 * margin).item() == pytest.approx(by_hand)
+    assert not any(p.requires_grad for p in objective.reference.parameters())
+    pairs = [Preference(" ".join(words), "a", "b") for words in itertools.product("ab:", repeat=3)]
+    first, unseeded, other = (
+        next(iter(PreferenceBatches(pairs, tokenizer, 4, **seed)))[0]
+        for seed in ({"seed": 0}, {}, {"seed": 1})
+    )
+    assert first.shape[0] == 4
+    assert torch.equal(first, unseeded)
+    assert not torch.equal(first, other)

@@ -90,3 +90,11 @@ def test_what_is_no_text_is_refused(unchecked: None) -> None:
             encode_clean(tokenizer, [wrong])
     with pytest.raises(ValueError, match="surrogate"):
         encode_clean(tokenizer, ["ab\ud83d"])
+
+
+def test_a_text_in_place_of_several_is_refused(unchecked: None) -> None:
+    tokenizer = KINDS["bpe"]()
+    with pytest.raises(ValueError, match="texts is the text 'book'"):
+        encode_clean(tokenizer, "book")
+    with pytest.raises(ValueError, match="pairs.* is the text 'ab'"):
+        encode_pairs(tokenizer, ["ab", "cd"])

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 
 import pytest
 import torch
@@ -97,3 +98,11 @@ def test_three_steps_take_three_forward_passes():
     objective.register_forward_hook(lambda *_: calls.append(1))
     train(objective, batches, TrainConfig(steps=3, precision="auto"), device="cpu", progress=False)
     assert len(calls) == 3
+
+
+def test_fp32_turns_off_what_is_around_it() -> None:
+    x = torch.ones(2, 2)
+    with autocast(CPU, "bf16"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with autocast(CPU, "fp32"):
+            assert (x @ x).dtype == torch.float32

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from course_lib.layers.masks import Mask
 from course_lib.lectures.dlstudio.deviations import Deviations
+from course_lib.utils.ranges import check_axes
 
 
 def dlstudio_attention(
@@ -53,6 +54,7 @@ class HeadLinears(nn.Module):
         self.linears = nn.ModuleList(nn.Linear(*sizes) for _ in range(heads))
 
     def forward(self, x: Float[Tensor, "batch tokens d_model"]) -> Float[Tensor, "batch heads tokens d_head"]:
+        check_axes(x, "batch, tokens, d_model")
         heads = len(self.linears)
         seen = x.chunk(heads, dim=-1) if self.sliced else [x] * heads
         if self.flat:

@@ -10,6 +10,7 @@ from course_lib.layers.positions import sinusoidal
 from course_lib.layers.tables import ComputedTable
 from course_lib.lectures.dlstudio.blocks import DLStudioConfig
 from course_lib.lectures.dlstudio.deviations import Deviations
+from course_lib.utils.ranges import check_axes
 
 
 class EmbeddingsGenerator(ComputedTable):
@@ -38,6 +39,7 @@ class EmbeddingsGenerator(ComputedTable):
 
     def forward(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens d_model"]:
         """Embed ids. Raises ValueError for too many tokens, or too few if layers read flattened sentences."""
+        check_axes(ids, "batch, tokens")
         tokens, most = ids.shape[1], len(self.positions)
         if tokens > most or (self.fixed_length and tokens < most):
             raise ValueError(f"sentences of {tokens} tokens do not fit a model of tokens={most}")

@@ -4,6 +4,7 @@ from jaxtyping import Float, Num
 from torch import Tensor, nn
 
 from course_lib.layers.pixel_attention import PixelAttention
+from course_lib.utils.ranges import check_axes
 
 GROUPS = 32  # GroupNorm groups, for any number of channels
 
@@ -41,6 +42,7 @@ class AttentionBlock(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch channels height width"]
     ) -> Float[Tensor, "batch channels height width"]:
+        check_axes(x, "batch, channels, height, width")
         pixels = x.flatten(2)
         by_head = self.qkv(self.norm(pixels)).unflatten(1, (self.heads, -1))
         q, k, v = by_head.chunk(3, dim=2)  # each (batch, heads, d_head, pixels)
