@@ -9,13 +9,16 @@ import textwrap
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from torch import Tensor
 
+from course_lib.exercises.arguments import explained
+from course_lib.exercises.code import noticed
 from course_lib.exercises.comparing import NOT_TRIED, CallResult, alike, call, describe, difference
 from course_lib.exercises.exercise import Answer, Exercise, Mistake, value
-from course_lib.exercises.hints import pattern
+from course_lib.exercises.hints import pattern, place
 
 WIDTH = 88
 STUB = {"RESUME", "NOP", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE"}  # all that a body of `...` compiles to
@@ -79,7 +82,7 @@ def judge(exercise: Exercise, made: Attempt, answer: Any = None) -> Verdict:
         if mistake := recognize(exercise, results):
             return _mistaken(exercise, mistake)
         first = agrees.index(False)
-        hint = pattern(results, expected, exercise.tolerance)
+        hint = _hint(exercise, results, expected, answer, first)
         return _counterexample(exercise, first, results[first], expected[first], answer, hint)
     if any(result.changed for result in results):
         return _wrong(
@@ -101,7 +104,9 @@ def recognize(exercise: Exercise, results: Sequence[CallResult]) -> Mistake | No
     return None
 
 
+@cache
 def _expected(exercise: Exercise, function: Answer) -> list[CallResult]:
+    """What the reference or a known mistake gives: computed once, however many answers are graded."""
     return [call(function, arguments, exercise.run) for arguments in exercise.inputs]
 
 
@@ -122,6 +127,23 @@ def _is_stub(answer: Callable, result: CallResult) -> bool:
 def _hits_ellipsis(error: Exception) -> bool:
     """Whether the error comes from computing with a `...` that was left in the code."""
     return isinstance(error, TypeError | AttributeError) and "ellipsis" in str(error)
+
+
+def _hint(
+    exercise: Exercise, results: Sequence[CallResult], expected: list[CallResult], answer: Any, first: int
+) -> str | None:
+    """What can be said about an unknown wrong answer that is wrong for the first time on this input."""
+    error = results[first].error
+    if exercise.inputs == ((),) or results[first].value is None and not error:
+        return None
+    if error:
+        if " ^: " in str(error):
+            return "In Python, a power is written **; ^ is the exclusive or of whole numbers."
+        works = first and not _hits_ellipsis(error)
+        said = "It works on the inputs before this one: does it depend on a size or a number of axes?"
+        return said if works else None
+    found = pattern(results, expected, exercise.tolerance) or explained(exercise, results, expected)
+    return found or place(results, expected, exercise.tolerance) or noticed(exercise, answer, first)
 
 
 def _counterexample(

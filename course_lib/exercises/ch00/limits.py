@@ -122,6 +122,11 @@ LAYERS = Exercise(
             "until the windows reach back to the first token.",
             lambda tokens, width: 1,
         ),
+        mistake(
+            "your layers look in both directions",
+            "A token depends on the tokens before it only, so each layer adds width − 1 tokens on one side.",
+            lambda tokens, width: math.ceil((tokens - 1) / (2 * (width - 1))),
+        ),
     ),
 )
 

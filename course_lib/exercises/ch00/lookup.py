@@ -151,6 +151,12 @@ AVERAGE = Exercise(
             "The products of weights and values still have one entry per key. Sum over that axis.",
             lambda weights, v: weights[:, :, None] * v,
         ),
+        mistake(
+            "your code normalizes each key's weights",
+            "Each query's weights, a row, already sum to 1. Dividing by the sums of the columns "
+            "destroys that. Multiply the weights by v.",
+            lambda weights, v: (weights / weights.sum(0)) @ v,
+        ),
     ),
 )
 

@@ -131,6 +131,13 @@ ATTENTION = Exercise(
             "The weights of a query must sum to 1 over the keys. Use softmax(dim=-1).",
             lambda q, k, v: (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).sigmoid() @ v,
         ),
+        mistake(
+            "your weights are the scores divided by their sum",
+            "Scores may be negative, so their shares are no weights. Take exp first: that is softmax.",
+            lambda q, k, v: (lambda s: s / s.sum(-1, keepdim=True) @ v)(
+                q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+            ),
+        ),
     ),
 )
 

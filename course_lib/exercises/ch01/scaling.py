@@ -52,6 +52,12 @@ STANDARD_DEVIATION = Exercise(
             value(0.25),
             value(1 / 16),
         ),
+        mistake(
+            "your answer is a difference",
+            "A factor is a ratio: divide the two standard deviations, do not subtract them.",
+            value(32 - 8),
+            value(1024 - 64),
+        ),
     ),
 )
 

@@ -117,6 +117,19 @@ SOFTMAX = Exercise(
             "a row by their sum.",
             lambda scores: scores.sigmoid(),
         ),
+        mistake(
+            "your code uses base 2",
+            "Softmax takes powers of e: torch.exp(x), not 2 ** x.",
+            lambda scores: (
+                2 ** (scores - scores.amax(-1, keepdim=True))
+                / (2 ** (scores - scores.amax(-1, keepdim=True))).sum(-1, keepdim=True)
+            ),
+        ),
+        mistake(
+            "your code returns the logarithm of the softmax",
+            "Weights lie between 0 and 1. Divide the exponentials by their sum.",
+            lambda scores: scores - scores.logsumexp(-1, keepdim=True),
+        ),
     ),
 )
 

@@ -97,6 +97,7 @@ MASKED_SOFTMAX = Exercise(
             "your code sets masked scores to 0",
             "0 is a score like any other: exp(0) = 1. Only −∞ gives a weight of 0.",
             _filled(0.0),
+            lambda scores, mask: (scores * mask).softmax(-1) * mask,
         ),
         mistake(
             "your code masks the visible keys",

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from course_lib.exercises.exercise import Answer, Exercise, mistake, normal, whole
@@ -260,6 +261,27 @@ CROSS = Exercise(
             "Queries are target @ w_q, keys source @ w_k, values source @ w_v.",
             lambda target, source, w_q, w_k, w_v: _attend(target, source, source @ w_v, target.shape[-1]),
             lambda target, source, w_q, w_k, w_v: _attend(target, source, source, target.shape[-1]),
+        ),
+        mistake(
+            "your code has a causal mask",
+            "The source is there from the beginning, so each query may see all of it.",
+            lambda target, source, w_q, w_k, w_v: F.scaled_dot_product_attention(
+                target @ w_q, source @ w_k, source @ w_v, is_causal=True
+            ),
+        ),
+        mistake(
+            "your code scales twice",
+            "F.scaled_dot_product_attention already divides by √d_head.",
+            lambda target, source, w_q, w_k, w_v: F.scaled_dot_product_attention(
+                target @ w_q / w_q.shape[-1] ** 0.5, source @ w_k, source @ w_v
+            ),
+        ),
+        mistake(
+            "your code transposes the projections",
+            "Here x @ w_q projects x: the weights have shape (d_model, d_head), unlike those of nn.Linear.",
+            lambda target, source, w_q, w_k, w_v: F.scaled_dot_product_attention(
+                target @ w_q.T, source @ w_k.T, source @ w_v.T
+            ),
         ),
     ),
 )

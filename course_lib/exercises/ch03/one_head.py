@@ -121,6 +121,11 @@ HEAD = Exercise(
             "Here every token may look at every other, also at later ones. Leave out the mask.",
             lambda x, q, k, v: F.scaled_dot_product_attention(x @ q, x @ k, x @ v, is_causal=True),
         ),
+        mistake(
+            "your code transposes the weights",
+            "Row i of the weights belongs to query i. Multiply the weights by the values as they are.",
+            lambda x, q, k, v: ((x @ q) @ (x @ k).T / q.shape[-1] ** 0.5).softmax(-1).T @ (x @ v),
+        ),
     ),
 )  # fmt: skip
 

@@ -57,8 +57,14 @@ PREVIOUS_HEAD = Exercise(
         (torch.stack([_shifted(5, 0, 3.0), _all_on_one(5, 1), _shifted(5, -1, 3.0)]),),
         (torch.stack([_rows(5, 0.4, 0.4, 0.4, 0.4), _rows(5, 0.9, 0.1, 0.9, 0.9)]),),
         (torch.stack([_rows(4, 0.5, 0.5, 0.5, first=1.0), _rows(4, 0.6, 0.6, 0.6)]),),
+        (torch.stack([_rows(4, 0.4, 0.4, 0.7), _rows(4, 0.8, 0.8, 0.5)]),),
     ),
     mistakes=(
+        mistake(
+            "your code looks at the last token only",
+            "Average over all tokens that have a previous one: diagonal gives all of these weights.",
+            lambda maps: int(maps[:, -1, -2].argmax()),
+        ),
         mistake(
             "your code finds the head that attends to the next token",
             "Rows are queries and columns are keys. The token before query i is key i − 1, just below "

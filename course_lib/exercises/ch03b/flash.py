@@ -168,5 +168,13 @@ FLASH = Exercise(
             "Divide the scores by √d_head, as attention does.",
             lambda q, k, v, block: _flash(combined())(q / math.sqrt(q.shape[-1]), k, v, block),
         ),
+        mistake(
+            "your code keeps the last block only",
+            "Each block has only some of the keys. Combine its maximum, sum and output with those of "
+            "the earlier blocks.",
+            lambda q, k, v, block: (
+                (q @ k.split(block)[-1].T / q.shape[-1] ** 0.5).softmax(-1) @ v.split(block)[-1]
+            ),
+        ),
     ),
 )

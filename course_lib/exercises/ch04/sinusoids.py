@@ -140,6 +140,11 @@ WAVELENGTH = Exercise(
             "A full turn is 2π.",
             value(10 * math.pi),
         ),
+        mistake(
+            "your answer counts degrees",
+            "Sine and cosine take radians. A full turn is 2π.",
+            value(360 * 10000 ** (32 / 128)),
+        ),
     ),
     tolerance=1e-3,
 )

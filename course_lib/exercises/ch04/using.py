@@ -167,5 +167,10 @@ ADDED = Exercise(
             "Positions count from 0: the first rows of the table are table[: x.shape[-2]].",
             lambda x, table: attention(*[x + table[1 : 1 + x.shape[-2]]] * 3)[0],
         ),
+        mistake(
+            "your code concatenates the positions",
+            "The task adds the positions to the words, so the width stays d.",
+            lambda x, table: attention(*[torch.cat([x, table[: x.shape[-2]].expand_as(x)], dim=-1)] * 3)[0],
+        ),
     ),
 )

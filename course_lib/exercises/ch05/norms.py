@@ -165,6 +165,14 @@ LAYER_NORM = Exercise(
             "Multiply by the gain, then add the bias.",
             lambda x, gain, bias: _layer_norm()(x, bias, gain),
         ),
+        mistake(
+            "your code divides by the root mean square of x",
+            "The variance is the mean of the squared distances from the mean, (x − mean)².",
+            lambda x, gain, bias: (
+                (x - x.mean(-1, keepdim=True)) / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt() * gain
+                + bias
+            ),
+        ),
     ),
 )
 

@@ -196,5 +196,10 @@ PARAMETERS = Exercise(
             lambda d_model, d_ff: _parameters(norms=0)(d_model, d_ff) + 4,
             lambda d_model, d_ff: _parameters(norms=0)(d_model, d_ff) + 2,
         ),
+        mistake(
+            "your feed-forward network takes d_ff to d_ff",
+            "Its matrices lead from d_model to d_ff, and back.",
+            lambda d_model, d_ff: 4 * (d_model * d_model + d_model) + 2 * (d_ff * d_ff + d_ff) + 4 * d_model,
+        ),
     ),
 )

@@ -116,6 +116,16 @@ RMS_NORM = Exercise(
             "Multiply each feature by its gain.",
             lambda x, gain: x / _rms(x) + gain,
         ),
+        mistake(
+            "your code divides by the length of the vector",
+            "The length is the root of the sum of the squares. Take their mean instead.",
+            lambda x, gain: x / (x.norm(dim=-1, keepdim=True) + 1e-5) * gain,
+        ),
+        mistake(
+            "your code does not square",
+            "Root mean square: square first, then the mean, then the root.",
+            lambda x, gain: x / (x.abs().mean(-1, keepdim=True) + 1e-5).sqrt() * gain,
+        ),
     ),
 )
 

@@ -1,5 +1,6 @@
 """Learning-rate warm-up, and the choice of a learning rate from several seeds."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean, median, median_high, median_low
 
@@ -35,6 +36,7 @@ WARMUP = Exercise(
             "take the minimum of 1 and (step + 1)/warmup.",
             lambda step, lr, warmup: lr * min((step + 1) / warmup, (warmup / (step + 1)) ** 0.5),
             lambda step, lr, warmup: lr * min((step + 1) ** -0.5, (step + 1) * warmup**-1.5),
+            lambda step, lr, warmup: lr * min((step + 1) / warmup, warmup / (step + 1)),
         ),
         mistake(
             "your rate falls instead of rising",
@@ -74,6 +76,11 @@ WARMUP = Exercise(
             "your rate rises quadratically",
             "Warm-up is linear: each step adds the same amount.",
             lambda step, lr, warmup: lr * min(1, ((step + 1) / warmup) ** 2),
+        ),
+        mistake(
+            "your rate follows a cosine",
+            "Each step adds the same amount: the rate is proportional to step + 1.",
+            lambda step, lr, warmup: lr * 0.5 * (1 - math.cos(math.pi * min(1, (step + 1) / warmup))),
         ),
     ),
     tolerance=1e-6,

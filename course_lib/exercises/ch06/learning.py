@@ -221,6 +221,11 @@ LOSS = Exercise(
                 -logits.log_softmax(1).gather(2, labels[..., None])[..., 0][labels != PAD].mean()
             ),
         ),
+        mistake(
+            "your loss looks at the first sentence only",
+            "Average over the labels of all sentences in the batch.",
+            lambda logits, labels: F.cross_entropy(logits[0][labels[0] != PAD], labels[0][labels[0] != PAD]),
+        ),
     ),
 )
 

@@ -87,8 +87,9 @@ BLEU_ON_PAPER = Exercise(
             value(_score(FOUND, (6, 6, 6, 6), penalty=1)),
         ),
         mistake(
-            "your counts are smoothed",
-            "Nothing is added to the counts here: each n-gram length has a match. Divide matches by n-grams.",
+            "your counts are smoothed, or n = 4 is missing",
+            "Nothing is added to the counts here: each n-gram length has a match. Divide matches by n-grams, "
+            "for n = 1 to 4.",
             value(_score((6, 4, 3, 2), (6, 5, 4, 3))),
         ),
         mistake(

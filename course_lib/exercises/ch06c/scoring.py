@@ -213,6 +213,17 @@ BREVITY = Exercise(
             "The penalty depends on the ratio of the lengths: 1 − r/c.",
             lambda c, r: 1.0 if c >= r else math.exp(c - r),
         ),
+        mistake(
+            "your penalty has the base 10",
+            "It is an exponential to the base e: math.exp(1 - r / c).",
+            lambda c, r: 1.0 if c >= r else 10 ** (1 - r / c),
+        ),
+        mistake(
+            "your penalty falls for long candidates, too",
+            "A candidate that is at least as long as its reference has the penalty 1. Precision "
+            "already counts its extra words.",
+            lambda c, r: math.exp(1 - max(c, r) / min(c, r)),
+        ),
     ),
 )
 

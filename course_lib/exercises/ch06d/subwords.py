@@ -307,6 +307,11 @@ MERGE = Exercise(
             _appending(lambda ids, i, pair, new, found: new if found else ids[i : i + 2]),
             _appending(lambda ids, i, pair, new, found: new if found else ids[i : i + 1]),
         ),
+        mistake(
+            "your code replaces each id of the pair, wherever it is",
+            "Only the two ids next to each other, in this order, become `new`.",
+            lambda ids, pair, new: [new if i in pair else i for i in ids],
+        ),
     ),
 )
 

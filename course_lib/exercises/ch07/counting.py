@@ -151,7 +151,7 @@ BIGRAM = Exercise(
     inputs=(([0, 1, 0, 0], 2, 1), ([2, 0, 1, 2, 0, 2, 0, 3], 5, 0.5), ([0, 0, 0, 1, 0, 2], 3, 0.1)),
     mistakes=(
         mistake(
-            "your code adds nothing to the counts",
+            "your code leaves pairs that never occurred at 0",
             "A pair that never occurred gets probability 0, and an infinite loss when it does occur. "
             "Add `added` to every count.",
             _rows(lambda ids, vocab, added: _counts(ids, vocab)),

@@ -140,5 +140,10 @@ LOSS = Exercise(
             "The exercise asks for the loss itself, without exp.",
             lambda logits, ids: _next_token_losses(logits, ids).mean().exp(),
         ),
+        mistake(
+            "your loss skips a token",
+            "The logits after token i predict token i + 1, the next one.",
+            lambda logits, ids: F.cross_entropy(logits[:, :-2].flatten(0, 1), ids[:, 2:].flatten()),
+        ),
     ),
 )

@@ -128,5 +128,14 @@ ABLATE = Exercise(
             "The layer puts the heads side by side: flatten the last two axes, and then multiply by w_o.T.",
             lambda outputs, w_o, head: _without(outputs, head).sum(dim=1),
         ),
+        mistake(
+            "your code removes the head's columns from the wrong place",
+            "Without the head, its own columns of w_o have to go as well. Setting its outputs to 0 is "
+            "simpler.",
+            lambda outputs, w_o, head: (
+                torch.cat([outputs[:, :head], outputs[:, head + 1 :]], dim=1).flatten(-2)
+                @ w_o[:, : w_o.shape[1] - outputs.shape[2]].T
+            ),
+        ),
     ),
 )

@@ -134,5 +134,10 @@ LENS = Exercise(
             lambda stream, norm, embedding: _softmax_over(-1)(stream[:, -1], norm, embedding),
             lambda stream, norm, embedding: _softmax_over(-1)(stream[:, -1:], norm, embedding),
         ),
+        mistake(
+            "your code normalizes the logits",
+            "The final LayerNorm comes before the output layer: normalize the stream.",
+            lambda stream, norm, embedding: norm(stream @ embedding.T).softmax(-1),
+        ),
     ),
 )

@@ -149,6 +149,11 @@ LORA = Exercise(
                 F.linear(x, weight) * (1 + alpha / len(a) * F.linear(F.linear(x, a), b))
             ),
         ),
+        mistake(
+            "your code multiplies by r",
+            "The factor is α / r: a larger rank adds up more terms.",
+            lambda x, weight, a, b, alpha: x @ weight.T + alpha * len(a) * (x @ a.T @ b.T),
+        ),
     ),
 )
 

@@ -144,5 +144,17 @@ EMBED = Exercise(
             "Rows and columns of a kernel match those of the patch. Leave them in order.",
             lambda patches, weight, bias: _embed(patches, weight.transpose(2, 3), bias),
         ),
+        mistake(
+            "your code averages over the pixels",
+            "A convolution sums weight · pixel over the patch.",
+            lambda patches, weight, bias: patches @ weight.flatten(1).T / patches.shape[-1] + bias,
+        ),
+        mistake(
+            "your code uses the first channel only",
+            "A convolution sums over all channels.",
+            lambda patches, weight, bias: (
+                patches[..., : weight[0, 0].numel()] @ weight[:, 0].flatten(1).T + bias
+            ),
+        ),
     ),
 )

@@ -66,6 +66,13 @@ SEQUENCE = Exercise(
             "Positions are added.",
             lambda patches, class_token, positions: _prepend(patches, class_token) * positions,
         ),
+        mistake(
+            "your code adds the class token to the patches",
+            "The class token is a vector of its own, before the patches.",
+            lambda patches, class_token, positions: (
+                torch.cat([torch.zeros_like(patches[:, :1]), patches + class_token], dim=1) + positions
+            ),
+        ),
     ),
 )
 

@@ -159,6 +159,7 @@ ROLLOUT = Exercise(
             "A token of layer 2 is already a mixture, so the layers act one after the other. Multiply "
             "their matrices.",
             lambda weights: _steps(weights).mean(dim=0),
+            lambda weights: weights.mean((0, 1)),
         ),
         mistake(
             "your code multiplies entry by entry",

@@ -165,6 +165,14 @@ MIXUP = Exercise(
                 x + (1 - weight.view(-1, *[1] * (x.ndim - 1))) * x[other] for x in (images, labels)
             ),
         ),
+        mistake(
+            "your code mixes all images with one weight",
+            "Image i has its own weight[i].",
+            lambda images, labels, weight, other: (
+                weight.mean() * images + (1 - weight.mean()) * images[other],
+                weight.mean() * labels + (1 - weight.mean()) * labels[other],
+            ),
+        ),
     ),
 )
 
@@ -247,6 +255,11 @@ LOSS = Exercise(
             "your softmax is over the batch",
             "The probabilities of the classes of one image must sum to 1. The classes are the last axis.",
             lambda logits, labels: -(labels * logits.log_softmax(dim=0)).sum(dim=-1).mean(),
+        ),
+        mistake(
+            "your code applies the sigmoid",
+            "The classes compete: take log_softmax over them.",
+            lambda logits, labels: -(labels * F.logsigmoid(logits)).sum(-1).mean(),
         ),
     ),
 )

@@ -105,6 +105,11 @@ STACK = Exercise(
             lambda q, k, v: torch.cat([q, k, v])[None],
             lambda q, k, v: torch.cat([q, k, v])[:, None],
         ),
+        mistake(
+            "your code adds the matrices",
+            "Stack them: the convolution has three times as many outputs.",
+            lambda w_q, w_k, w_v: (w_q + w_k + w_v)[:, :, None],
+        ),
     ),
 )
 
@@ -292,6 +297,12 @@ MEMORY = Exercise(
             "float32 takes 4 bytes; it is float64 that takes 8.",
             lambda side, batch, heads: 8 * batch * heads * side**4,
             lambda side, batch, heads: 2 * batch * heads * side**4,
+        ),
+        mistake(
+            "your answer counts megabytes",
+            "The task asks for bytes.",
+            lambda side, batch, heads: 4 * batch * heads * side**4 / 2**20,
+            lambda side, batch, heads: 4 * batch * heads * side**4 / 10**6,
         ),
     ),
 )

@@ -48,6 +48,16 @@ CACHED_MASK = Exercise(
             lambda earlier, new: torch.ones(new, earlier + new, dtype=torch.bool).triu(earlier),
             lambda earlier, new: ~_mask(earlier, new),
         ),
+        mistake(
+            "your mask is transposed",
+            "Rows are the new tokens, columns all tokens.",
+            lambda earlier, new: torch.ones(earlier + new, new, dtype=torch.bool).tril(earlier).T,
+        ),
+        mistake(
+            "your mask shows the next token",
+            "A token may see itself and what comes before it.",
+            lambda earlier, new: torch.ones(new, earlier + new, dtype=torch.bool).tril(earlier + 1),
+        ),
     ),
 )
 

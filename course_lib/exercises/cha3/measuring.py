@@ -41,6 +41,11 @@ TAKE = Exercise(
             "The exercise asks for the first `number` lines. Slice from the start.",
             lambda lines, number: lines[-number:] if number else [],
         ),
+        mistake(
+            "your code takes lines from the end",
+            "lines[:number] are the first ones.",
+            lambda lines, number: lines[-number:],
+        ),
     ),
 )
 
@@ -159,6 +164,13 @@ UNSEEN = Exercise(
             "your code returns pairs",
             "The exercise asks only for the English sentences. Return the first item of each pair.",
             lambda trained, held_out: [p for p in held_out if p[0] not in _sources(trained)],
+        ),
+        mistake(
+            "your code compares the French sentences",
+            "Each pair is (English, French): the first of the two counts.",
+            lambda trained, held_out: list(
+                dict.fromkeys(f for _, f in held_out if f not in {french for _, french in trained})
+            ),
         ),
     ),
 )

@@ -1,0 +1,69 @@
+"""Functions that learners wrote wrong (wrong_bodies.txt): none passes, and most are told what is wrong.
+
+No answer gives the same results as one in wrong_answers.csv.
+"""
+
+import inspect
+import re
+import textwrap
+from contextlib import redirect_stdout
+from functools import cache
+from io import StringIO
+from pathlib import Path
+
+from helpers.solutions import NOTEBOOKS, asked, room_of
+
+from course_lib.exercises import Verdict, catalogue, grade
+
+EXERCISES = catalogue()
+NAMED = 0.87  # of all; the others get only the smallest counterexample
+# What a message without a known mistake can say, beyond the counterexample.
+SAID = (
+    ".item()", "is close", "is of type", "has dtype", "has type", "returns None", "in place",
+    "no gradient can flow", "contains NaN", "written **", "Each row", "Each column", "Called twice",
+    "never uses", "It works on", "Wherever your list", "On every input, your",
+)  # fmt: skip
+TOO_VAGUE = "but also in other places"  # of True and False: where is not said
+
+
+def answers() -> list[tuple[str, str, str]]:
+    """The exercise, what is wrong, and the body of the function."""
+    text = Path(__file__).with_name("wrong_bodies.txt").read_text(encoding="utf-8")
+    return re.findall(r"^## (\S+): (.*)\n((?:(?!## ).*\n)*)", text, re.MULTILINE)
+
+
+@cache
+def verdicts() -> dict[tuple[str, str], Verdict]:
+    found = {}
+    for notebook in NOTEBOOKS:
+        here = {name for name, _, _ in asked(notebook)}
+        with redirect_stdout(StringIO()), room_of(notebook) as room:
+            for name, wrong, body in answers():
+                if name in here:
+                    found[name, wrong] = graded(name, body, dict(room))
+    return found
+
+
+def graded(name: str, body: str, room: dict) -> Verdict:
+    exercise = EXERCISES[name]
+    parameters = list(inspect.signature(exercise.reference).parameters)[: len(exercise.inputs[0])]
+    exec(f"def answer({', '.join(parameters)}):\n{textwrap.indent(body, '    ')}", room)
+    return grade(exercise, room["answer"]() if exercise.inputs == ((),) else room["answer"])
+
+
+def is_named(verdict: Verdict) -> bool:
+    text = verdict.text.replace("\n", " ")
+    return verdict.state == "mistake" or any(one in text for one in SAID) and TOO_VAGUE not in text
+
+
+def test_almost_every_exercise_has_wrong_answers_of_different_kinds() -> None:
+    assert len({name for name, _, _ in answers()}) > 0.95 * len(EXERCISES)
+    assert len(verdicts()) == len(answers()) >= 500
+
+
+def test_no_wrong_answer_passes() -> None:
+    assert [key for key, one in verdicts().items() if one.state not in ("mistake", "wrong")] == []
+
+
+def test_most_wrong_answers_are_told_what_is_wrong() -> None:
+    assert sum(map(is_named, verdicts().values())) >= NAMED * len(verdicts())
