@@ -104,7 +104,7 @@ def load_tree(folder: Path) -> Any:
 
 
 def is_reference(part: dict[str, Any]) -> bool:
-    """Whether an object in the JSON stands for a tensor; a weight may have the name "tensor", too."""
+    """Whether an object in the JSON is a tensor; a weight may have the name "tensor", too."""
     return part.keys() == {"tensor"} and isinstance(part["tensor"], str)
 
 

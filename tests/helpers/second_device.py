@@ -4,8 +4,8 @@
     device = second_device.DEVICE  # "second:0"
 
 Tensors on it compute the CPU's numbers. As with CUDA, these raise: an operation on tensors of both devices,
-.numpy(), a CPU generator for random numbers on the device, which come from a stream of its own. It is built
-on PyTorch's Python backend for the PrivateUse1 key (torch.utils.backend_registration). It cannot stand in for
+.numpy(), a CPU generator for random numbers on the device, which come from its own stream. It is built
+on PyTorch's Python backend for the PrivateUse1 key (torch.utils.backend_registration). It cannot replace
 CUDA's kernels, the range of fp16, autocast, streams or memory.
 
 What that backend cannot do is replaced below: torch.tensor(data, device=…), `x.data = y`, results whose size
