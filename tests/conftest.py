@@ -29,7 +29,12 @@ EXPECTED_SKIPS = re.compile(
     r"|only glibc is asked|this system (has no|cannot|knows no)|only Linux says|could not be downloaded"
     r"|ctranslate2 not installed"
 )
-FIRST = ("test_real_translation.py",)  # the longest, so that no process is left alone with it in the end
+FIRST = (  # the longest of their kind, so that no process is left alone with one in the end
+    "test_real_translation.py",
+    "06c_measuring_translation.ipynb",
+    "A3_the_d2l_system.ipynb",
+    "07_gpt_pretraining.ipynb",
+)
 LAST = ("test_lint.py",)
 
 
@@ -52,11 +57,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
 
 
-def _place(item: pytest.Item) -> int:
+def _place(item: pytest.Item) -> tuple[int, bool]:
     path = Path(item.path)
-    if path.name in FIRST:
-        return -1
-    return 2 if path.suffix == ".ipynb" else 1 if path.name in LAST else 0
+    return 2 if path.suffix == ".ipynb" else 1 if path.name in LAST else 0, path.name not in FIRST
 
 
 def _cuda() -> bool:
