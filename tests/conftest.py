@@ -39,12 +39,15 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("COURSE_REQUIRE_CUDA is set, but PyTorch finds no CUDA device here.")
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` looks at the markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Unit tests first, then the notebook lint, then the notebooks; skip what the machine cannot run."""
     items.sort(key=_place)
     for item in items:
-        if item.get_closest_marker("real_data") and not os.environ.get("COURSE_DATA"):
-            item.add_marker(pytest.mark.skip(reason="COURSE_DATA is not set"))
+        if item.get_closest_marker("real_data"):
+            item.add_marker("slow")
+            if not os.environ.get("COURSE_DATA"):
+                item.add_marker(pytest.mark.skip(reason="COURSE_DATA is not set"))
         if item.get_closest_marker("cuda") and not _cuda():
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
 
@@ -126,7 +129,7 @@ def the_style_of_figures() -> Iterator[None]:
     assert not changed, f"a test has left figures with another style: {changed}"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def one_thread() -> Iterator[None]:
     """Small trainings are quickest on one thread, and no two of them compete for the cores."""
     import torch

@@ -13,6 +13,7 @@ HELP = "runs the unit tests, the notebook lint, and every notebook against its s
 PASSES_ON = True
 CELL_SECONDS = 900  # for one notebook cell, on a machine much slower than the one it was written on
 PROCESSES = 2  # each further process needs as much memory again, on the GPU too, for its own models
+QUICK, SLOW_TOO = ("-m", "not slow"), ("-m", "")  # the last -m counts
 NBVAL = (
     "--nbval",
     "--nbval-current-env",
@@ -22,7 +23,9 @@ NBVAL = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--fast", action="store_true", help="skip the notebooks")
+    parser.add_argument(
+        "--fast", action="store_true", help="skip the notebooks, and the tests that are marked slow"
+    )
     parser.add_argument(
         "--browser",
         action="store_true",
@@ -51,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         variables["COURSE_BROWSER"] = "1"
     if args.second_device:
         variables["COURSE_SECOND_DEVICE"] = "1"
-        args.fast, args.rest = True, ["-k", "second:0", *args.rest]
+        args.fast, args.rest = True, [*SLOW_TOO, "-k", "second:0", *args.rest]
     command = [sys.executable, "-m", "pytest", *arguments(args.fast, args.rest, args.browser)]
     if args.plain:
         with tempfile.TemporaryDirectory() as folder:
@@ -76,7 +79,7 @@ def arguments(fast: bool, rest: list[str], in_browser: bool = False) -> list[str
         return ["tests/browser", "-s", *rest]
     chosen = any(one.split("::")[0].endswith((".py", ".ipynb")) for one in rest if not one.startswith("-"))
     paths = [] if chosen else ["tests"] if fast else ["tests", "notebooks"]
-    return [*paths, *([] if fast else NBVAL), *([] if chosen else shared_out()), *rest]
+    return [*paths, *(QUICK if fast else NBVAL), *([] if chosen else shared_out()), *rest]
 
 
 def shared_out() -> list[str]:

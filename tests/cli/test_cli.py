@@ -279,20 +279,25 @@ def test_test_runs_everything_in_one_pytest(called):
 def test_the_second_device_runs_the_tests_of_devices_only(called):
     test.run(Namespace(fast=False, browser=False, plain=False, second_device=True, rest=["-ra"]))
     (command, more), = called  # fmt: skip
-    assert "notebooks" not in command and command[-3:] == ["-k", "second:0", "-ra"]
+    assert "notebooks" not in command and command[-5:] == ["-m", "", "-k", "second:0", "-ra"]
     assert more["env"]["COURSE_SECOND_DEVICE"] == "1"
 
 
-def test_fast_leaves_the_notebooks_out(monkeypatch):
+def test_fast_leaves_out_the_notebooks_and_what_is_slow(monkeypatch):
     monkeypatch.setattr(test, "cores", lambda: 1)
-    assert test.arguments(True, ["-q"]) == ["tests", "-q"]
+    assert test.arguments(True, ["-q"]) == ["tests", "-m", "not slow", "-q"]
 
 
 def test_two_cores_share_the_files_and_threads_between_them(called, monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(test, "cores", lambda: 5)
     shared = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
-    assert test.arguments(True, ["-q"]) == ["tests", *shared, "-q"]  # what follows wins, such as -n 0
+    assert test.arguments(True, ["-q"]) == [
+        "tests",
+        *test.QUICK,
+        *shared,
+        "-q",
+    ]  # what follows wins, such as -n 0
     assert "-n" not in test.arguments(True, ["tests/layers/test_masks.py"])
     test.run(Namespace(fast=True, browser=False, plain=False, second_device=False, rest=[]))
     test.run(
