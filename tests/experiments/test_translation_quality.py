@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.experiments.recipes import presets
+from course_lib.experiments.recipes import recipe
 from course_lib.experiments.translation_quality import RESULTS
 
 QUALITY = json.loads(RESULTS.read_text(encoding="utf-8"))
@@ -18,9 +18,9 @@ def test_each_run_is_that_of_a_preset_and_stored_once() -> None:
     runs = [(run["preset"], run["seed"], run["steps"]) for run in QUALITY["runs"]]
     assert len(set(runs)) == len(runs)
     for run in QUALITY["runs"]:
-        preset = presets("translation")[run["preset"]]
+        preset = recipe("translation", preset=run["preset"])
         assert run["command"].startswith("python -m course_lib train translation --preset ")
-        assert run["settings"]["d_model"] == preset["d_model"] and run["batch"] == preset["batch"]
+        assert run["settings"]["d_model"] == preset.d_model and run["batch"] == preset.batch
         assert run["greedy"]["bleu"] < run["beam"]["bleu"] < run["beam"]["chrf"] < 100
 
 
