@@ -27,7 +27,6 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, PATHS))
 EXPECTED_SKIPS = re.compile(
     r"no CUDA device|COURSE_DATA is not set|Windows cannot|test --browser"
     r"|only glibc is asked|this system (has no|cannot|knows no)|only Linux says|could not be downloaded"
-    r"|ctranslate2 not installed"
 )
 FIRST = ("test_real_translation.py",)  # the longest, so that no process is left alone with it in the end
 LAST = ("test_lint.py",)
