@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.optim.optimizer import ParamsT
 
 from course_lib.training.config import TrainConfig
+from course_lib.utils.device import multiplies_bf16
 from course_lib.utils.ranges import check_numbers
 
 
@@ -185,8 +186,8 @@ def orthogonal(matrices: Float[Tensor, "number rows columns"]) -> Float[Tensor, 
     """
     wide = matrices.shape[-2] <= matrices.shape[-1]
     x = matrices if wide else matrices.mT
-    if x.device.type != "cuda" or torch.cuda.is_bf16_supported(including_emulation=False):
-        x = x.bfloat16()  # precise enough; older GPUs would emulate it, slower than fp32
+    if multiplies_bf16(x.device):
+        x = x.bfloat16()  # precise enough
     x = x / x.norm(dim=(-2, -1), keepdim=True).clamp(min=1e-7)
     for _ in range(5):
         gram = x @ x.mT

@@ -24,7 +24,7 @@ from course_lib.training.model_files import check_weights, fitting
 from course_lib.training.optim import WeightEMA, make_optimizer
 from course_lib.training.precision import autocast, choose_precision
 from course_lib.training.run_record import check_same, settings_of
-from course_lib.utils.device import busy_note
+from course_lib.utils.device import busy_note, to_device
 from course_lib.utils.files import check_writable
 from course_lib.utils.progress_bar import ProgressBar
 from course_lib.utils.random_states import gather_random_states, scatter_random_states
@@ -191,7 +191,7 @@ class Trainer:
         mine = part * self.accelerator.num_processes + self.accelerator.process_index
         rows = (all_rows[mine % len(all_rows) :: parts] for all_rows in batch)
         with autocast(self.device, self.precision):
-            loss, count = self.objective(*(some.to(self.device, non_blocking=True) for some in rows))
+            loss, count = self.objective(*(to_device(some, self.device) for some in rows))
         if mine >= len(batch[0]):  # no row was left for it: the one that it computed does not count
             loss, count = 0 * loss, 0 * count
         return loss, count
