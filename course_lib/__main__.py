@@ -68,7 +68,8 @@ def perform(verb, rest):
         parser.error(f"unknown arguments: {' '.join(unknown)}")
     known.rest = unknown
     if NEEDS[verb] is not None:
-        environment.ensure(NEEDS[verb])
+        chosen = getattr(known, "device", None)
+        environment.ensure(NEEDS[verb], getattr(module, "ENOUGH", ()) if chosen else ())
     return module.run(known)
 
 

@@ -10,6 +10,7 @@ from course_lib.utils.files import PACKAGE
 
 HELP = "compares speed with nn.Transformer and d2l, and writes the numbers to a file"
 RESULTS = PACKAGE / "benchmarks" / "results"
+ENOUGH = ("torch", "jaxtyping", "accelerate", "tokenizers", "safetensors")  # on a given device
 SECONDS = {False: 30.0, True: 3.0}  # for one comparison; quick or not
 
 

@@ -23,7 +23,7 @@ from course_lib.training.optim import Muon, WeightEMA
 from course_lib.utils.random_states import random_states, set_random_states
 
 pytestmark = pytest.mark.skipif(
-    not os.environ.get("COURSE_SECOND_DEVICE"),
+    os.environ.get("COURSE_TEST_DEVICE") != "second:0",
     reason="this system has no second device: test --second-device",
 )
 SIZES = {"vocab": 50, "d_model": 16, "heads": 2}
