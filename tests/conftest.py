@@ -42,7 +42,7 @@ elif DEVICE:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """With `test --device`, files without tests of devices are not imported: most of them, and the slowest."""
+    """With `test --device`, files without tests of devices are not imported: most of them."""
     test = collection_path.match("test_*.py")
     return (DEVICE and test and "device" not in collection_path.read_text(encoding="utf-8")) or None
 
@@ -85,9 +85,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> pytes
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> pytest.CollectReport:
     report = yield
-    absent = re.search(
-        r"ModuleNotFoundError: (No module named '(?!course_lib|helpers).*')", str(report.longrepr)
-    )
+    absent = re.search(r"ModuleNotFoundError: (No module named '(?!course|helpers).*')", str(report.longrepr))
     if DEVICE and report.failed and absent:  # a machine with a GPU may have PyTorch, and not all the rest
         report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Skipped: {absent[1]}")
     return _refuse_skip(report)
@@ -159,7 +157,7 @@ def one_thread() -> Iterator[None]:
 
 
 def devices() -> list[str]:
-    """The devices of the tests: the CPU, and CUDA where there is one; or the one that `test --device` names."""
+    """The devices of the tests: CPU, and CUDA where there is one; or what `test --device` names."""
     from course_lib.utils.device import devices_here
 
     return [DEVICE] if DEVICE else ["cpu", *(name for name in devices_here() if name == "cuda:0")]

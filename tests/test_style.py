@@ -65,10 +65,9 @@ def test_the_commands_and_paths_that_texts_name_exist():
 
 def run_on(device: str, folder: Path, least: int) -> str:
     """What pytest says of the course's conftest.py and three tests, of which one uses a device."""
-    (folder / "test_one.py").write_text(
-        "def test_on(device):\n    pass\n\ndef test_off():\n    assert False\n"
-    )
-    (folder / "test_two.py").write_text("import no_such_package\n\ndef test_on(device):\n    pass\n")
+    used = "def test_on(device):\n    pass\n\n"
+    (folder / "test_one.py").write_text(used + "def test_off():\n    assert False\n")
+    (folder / "test_two.py").write_text("import no_such_package\n\n" + used)
     (folder / "test_three.py").write_text("raise NotImplementedError\n")  # not read at all
     (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n    real_data\n")
     shutil.copy(ROOT / "tests" / "conftest.py", folder)

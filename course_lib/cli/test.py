@@ -62,9 +62,8 @@ def run(args: argparse.Namespace) -> int:
         variables["COURSE_BROWSER"] = "1"
     if args.device:
         require_device(None if args.device == SECOND else args.device, "--device")
-        least = (
-            0 if any(not one.startswith("-r") for one in args.rest) else LEAST
-        )  # of all tests, not of some
+        some = any(one.startswith(("-k", "-m")) or not one.startswith("-") for one in args.rest)
+        least = 0 if some else LEAST
         variables |= {"COURSE_TEST_DEVICE": args.device, "COURSE_LEAST_TESTS": str(least)}
     fast = args.fast or bool(args.device)
     command = [sys.executable, "-m", "pytest", *arguments(fast, args.rest, args.browser)]
