@@ -23,7 +23,11 @@ def describe(device: str) -> dict[str, str | int]:
         "torch": torch.__version__,
     }
     if torch.device(device).type != "cpu":
-        facts |= {"gpu": device_name(device), "cuda": torch.version.cuda or "none"}
+        name = device_name(device)  # Apple's GPUs have the name of their processor
+        facts |= {
+            "gpu": f"{processor()} mps" if name == "mps" else name,
+            "cuda": torch.version.cuda or "none",
+        }
     return facts
 
 
