@@ -163,7 +163,7 @@ def devices() -> list[str]:
     return [DEVICE] if DEVICE else ["cpu", *(name for name in devices_here() if name == "cuda:0")]
 
 
-@pytest.fixture(params=devices())
+@pytest.fixture(scope="session", params=devices())
 def device(request: pytest.FixtureRequest) -> str:
     """Each device that the library must work on."""
     return request.param

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 KINDS = ("cuda", "mps", "xpu")  # of devices, in addition to the CPU
+LOWER = "lower the batch size (accumulate=2 keeps its effect), d_model, or the number of tokens"
 NAME = re.compile(rf"cpu|({'|'.join(KINDS)})(:\d{{1,2}})?", re.ASCII)
 
 
@@ -91,6 +94,31 @@ def to_device(tensor: Tensor, device: torch.device) -> Tensor:
     """
     pinned = device.type == "cuda" and tensor.device.type == "cpu"
     return (tensor.pin_memory() if pinned else tensor).to(device, non_blocking=True)
+
+
+def lacks_memory(problem: BaseException) -> bool:
+    """Whether a device is out of memory; on CPUs PyTorch raises a plain RuntimeError."""
+    pytorch = isinstance(problem, RuntimeError) and re.search("out of memory|allocate memory", str(problem))
+    return isinstance(problem, MemoryError) or bool(pytorch)
+
+
+def what_to_lower(problem: BaseException) -> str:
+    """One line about a lack of memory: how much was needed, and what to lower."""
+    said = str(problem).partition("\n")[0]
+    return said if LOWER in said else f"not enough memory: {LOWER} ({'. '.join(said.split('. ')[:2])})"
+
+
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Within the block, or the function, that this is put around, a lack of memory says what to lower."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as problem:
+        if not lacks_memory(problem):
+            raise
+        import torch
+
+        raise torch.OutOfMemoryError(what_to_lower(problem)) from problem
 
 
 def on_colab() -> bool:
