@@ -13,14 +13,12 @@ from helpers.solutions import NOTEBOOKS
 
 QUICK = ("06d_", "07_", "08c_")  # the others take minutes on a device made of CPU memory
 TRAINING = [path for path in NOTEBOOKS if path.name.startswith(QUICK)]
-SECOND = bool(os.environ.get("COURSE_SECOND_DEVICE"))
-PLACES = ["second:0"] if SECOND else [pytest.param("cuda", marks=pytest.mark.cuda)]
+ELSEWHERE = os.environ.get("COURSE_TEST_DEVICE")
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.skipif(not ELSEWHERE, reason="this system has no device chosen: test --device")
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in TRAINING])
-def test_every_cell_runs_on_the_device(path, place, tmp_path):
-    variables = os.environ | ({} if SECOND else {"COURSE_DEVICE": place})
+def test_every_cell_runs_on_the_device(path, device, tmp_path):
     command = [sys.executable, short_notebook.__file__, path]
-    run = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=900)
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=900)
     assert run.returncode == 0, run.stderr[-3000:]
