@@ -1,0 +1,282 @@
+"""What `train` does for each kind of model: data, settings of the record, scores and files.
+
+A task is made from settled arguments. It has `objective`, `batches` and `config` for the training loop, and
+`unit`, which the losses are counted in.
+"""
+
+import csv
+from dataclasses import asdict
+
+from course_lib.cli.train import is_main
+from course_lib.experiments import recipes
+from course_lib.text.unigram import unigram_loss
+from course_lib.training import run_record
+from course_lib.utils.files import atomic_path
+
+BEAM, SAMPLES = 4, 8  # width; translations that are shown
+SAMPLE = 400  # tokens that are written at the end
+WATCHED = 20_000  # tokens of the validation text, for early stopping
+PRINTED = 20  # most classes for which the confusion matrix is printed; it is always saved
+
+
+class Task:
+    """What is the same for every task unless it says otherwise."""
+
+    def settings(self) -> dict:
+        """All that determines the result."""
+        return run_record.settings_of(self.objective, self.config, **self.identity(), batch=self.args.batch)
+
+    def to_compare(self) -> dict:
+        """The settings that a checkpoint must share to be scored."""
+        return self.settings()
+
+    def answers(self) -> str:
+        """The number of answers that the model chooses among."""
+        return f"{len(self.tokenizer):,} tokens in the vocabulary"
+
+    def training(self, out) -> dict:
+        """More arguments for `train`."""
+        return {"device": self.args.device}
+
+    def progress(self, history):
+        """Lines about the evaluations during training."""
+        return ()
+
+
+class Translation(Task):
+    """Sentence pairs."""
+
+    unit = "target tokens"
+
+    def __init__(self, args):
+        self.args = args
+        prepared = recipes.prepare_translation(args)
+        self.data, self.tokenizer, self.objective, self.batches, self.config = prepared
+
+    def identity(self):
+        data = {"data": self.args.data, "max_words": self.args.max_words}
+        data["pairs"] = run_record.checksum([self.data.train, self.data.test])
+        return {**data, "tokenizer": self.tokenizer.fingerprint[:16]}
+
+    def about(self):
+        train, test = (f"{len(part):,}" for part in (self.data.train, self.data.test))
+        return f"{self.data.name}: {train} pairs to train on, {test} held out for testing"
+
+    def training(self, out):
+        ids = [i for _, target in self.batches.dataset.ids for i in target[1:]]
+        unigram = unigram_loss(ids, self.objective.model.config.vocab, self.objective.label_smoothing)
+        return {"unigram": unigram, **super().training(out)}
+
+    def report(self):
+        return translation_report(self.objective.model, self.tokenizer, self.data.test)
+
+    def save(self, out):
+        from course_lib.tasks.translation import save_translator
+
+        save_translator(out / "model", self.objective.model, self.tokenizer)
+        return ""
+
+    def scores(self):
+        """Loss without label smoothing, BLEU and chrF (greedy) on the validation sentences."""
+        from course_lib.tasks.translation import mean_loss, translate
+        from course_lib.text.bleu import held_out_scores
+
+        model, pairs = self.objective.model, self.data.validation
+        sources, references = zip(*pairs, strict=True)
+        translations = translate(model, self.tokenizer, sources, precision="auto")
+        scores = held_out_scores(translations, list(references))
+        loss = mean_loss(model, self.tokenizer, pairs)
+        return {"loss": loss, "bleu": scores.bleu, "chrf": scores.chrf}
+
+    def told_of(self, row):
+        yield "step {step:,}: loss {loss:.3f}, BLEU {bleu:.1f}, chrF {chrf:.1f}".format(**row)
+
+    def write_scores(self, out, rows):
+        """Write the scores of several checkpoints as CSV, and as a picture of scores against steps."""
+        from course_lib.viz.figures import png
+        from course_lib.viz.score_figures import checkpoints_figure
+
+        write_csv(out / "scores.csv", [list(rows[0]), *(row.values() for row in rows)])
+        steps, losses, *metrics = ([row[key] for row in rows] for key in rows[0])
+        figure = checkpoints_figure(steps, losses, dict(zip(("BLEU", "chrF"), metrics, strict=True)))
+        with atomic_path(out / "scores.png") as room:
+            room.write_bytes(png(figure, 192))
+        print(f"The table is in {out / 'scores.csv'}, a plot in {out / 'scores.png'}.")
+
+
+class LanguageModel(Task):
+    """A text."""
+
+    unit = "tokens"
+
+    def __init__(self, args):
+        self.args, self.best = args, None
+        prepared = recipes.prepare_gpt(args)
+        self.data, self.tokenizer, self.ids, self.objective, self.batches, self.config = prepared
+
+    def identity(self):
+        texts = run_record.checksum([self.data.train, self.data.validation, self.data.test])
+        about = {"data": self.args.data, "texts": texts, "tokens": self.args.tokens}
+        return {**about, "tokenizer": self.tokenizer.fingerprint[:16]}
+
+    def about(self):
+        train, validation = (f"{len(self.ids[part]):,}" for part in ("train", "validation"))
+        return f"{self.data.name}: {train} tokens to train on, {validation} for validation"
+
+    def training(self, out):
+        """With early stopping, by the loss on the beginning of the validation text."""
+        from course_lib.tasks.language_modeling import mean_loss
+        from course_lib.training.early_stopping import KeepBest
+
+        model, ids = self.objective.model, self.ids["validation"][:WATCHED]
+        if self.args.evaluate_every:
+            folder = out / "checkpoints" / "best" if is_main() else None
+            self.best = KeepBest(model, lambda: mean_loss(model, ids), folder)
+        unigram = unigram_loss(self.ids["train"], len(self.tokenizer))
+        return {"evaluate": self.best, "unigram": unigram, **super().training(out)}
+
+    def report(self):
+        from course_lib.tasks.language_modeling import continue_text
+
+        if self.best:
+            loss = self.best.restore()
+            yield f"kept: the weights with a loss of {loss:.4f} on a part of the validation text"
+        model = self.objective.model
+        for part in ("validation", "test"):
+            if text := getattr(self.data, part):
+                yield from text_report(model, part, self.ids[part], len(text))
+        prompt = self.tokenizer.decode(self.ids["validation"][:8].tolist())
+        yield f"After {prompt!r}:\n{continue_text(model, self.tokenizer, prompt, SAMPLE, top_p=0.95)}"
+
+    def save(self, out):
+        from course_lib.tasks.language_modeling import save_language_model
+
+        save_language_model(out / "model", self.objective.model, self.tokenizer)
+        return ""
+
+
+class ImageClassification(Task):
+    """Images with labels."""
+
+    unit = "images"
+
+    def __init__(self, args):
+        self.args = args
+        self.data, self.objective, self.batches, self.config = recipes.prepare_vision(args)
+
+    def identity(self):
+        data = self.data
+        images = [t for part in (data.train, data.validation, data.test) for t in (part.pixels, part.labels)]
+        return {"data": self.args.data, "images": run_record.checksum(images)}
+
+    def settings(self):
+        return {**super().settings(), "augment": self.args.augment}
+
+    def to_compare(self):
+        return {**self.identity(), **asdict(self.objective.model.config)}
+
+    def about(self):
+        train, test = (f"{len(part):,}" for part in (self.data.train, self.data.test))
+        return f"{self.data.name}: {train} {self.unit} to train on, {test} for testing"
+
+    def answers(self):
+        return f"{len(self.data.classes)} classes"
+
+    def training(self, out):
+        from course_lib.tasks.image_classification import accuracy
+
+        model, validation = self.objective.model, self.data.validation
+        return {"evaluate": lambda: {"accuracy": accuracy(model, validation)}, "device": self.batches.device}
+
+    def progress(self, history):
+        for one in history.evaluations:
+            epoch = one["step"] / len(self.batches)
+            yield f"after {epoch:.1f} epochs: validation accuracy {100 * one['accuracy']:.2f}%"
+
+    def report(self):
+        return self.told_of(self.scores())
+
+    def save(self, out):
+        from course_lib.tasks.image_classification import save_classifier
+
+        save_classifier(out / "model", self.objective.model, self.data.classes)
+        return self.save_confusion(out)
+
+    def save_confusion(self, out):
+        """Write the confusion matrix as CSV, with the classes in the first line and the first column."""
+        classes, path = self.data.classes, out / run_record.CONFUSION
+        rows = zip(classes, self.counts.tolist(), strict=True)
+        write_csv(path, [["true class", *classes], *([name, *row] for name, row in rows)])
+        return f", the confusion matrix in {path}"
+
+    def scores(self):
+        """Confusion matrix on the test images: rows are true classes, columns predicted ones."""
+        from course_lib.tasks.image_classification import confusion_matrix, predict
+
+        predicted = predict(self.objective.model, self.data.test.pixels).argmax(-1)
+        self.counts = confusion_matrix(self.data.test.labels, predicted, len(self.data.classes))
+        return {"counts": self.counts}
+
+    def told_of(self, row):
+        classes, counts = self.data.classes, row["counts"]
+        return [*matrix(classes, counts), *accuracies(classes, counts, self.unit)]
+
+
+TASKS = {"translation": Translation, "gpt": LanguageModel, "vision": ImageClassification}
+
+
+def translation_report(model, tokenizer, pairs):
+    """Scores on held-out sentences, both ways of decoding, and some of the beam's translations."""
+    from course_lib.tasks.translation import translate
+    from course_lib.text.bleu import held_out_scores
+
+    sources, references = zip(*pairs, strict=True)
+    for way, width in (("greedy", 1), (f"beam of {BEAM}", BEAM)):
+        translations = translate(model, tokenizer, sources, width=width, precision="auto", progress=True)
+        scores = held_out_scores(translations, list(references))
+        yield f"held-out, {way}: BLEU {scores.bleu:.1f}, chrF {scores.chrf:.1f} on {len(sources):,} sentences"
+    yield f"({scores.signature})"
+    for row in range(0, len(sources), max(1, len(sources) // SAMPLES))[:SAMPLES]:
+        yield f"  {sources[row]}\n    → {translations[row]}\n    = {references[row]}"
+
+
+def text_report(model, part, ids, characters):
+    """Loss, perplexity and bits per character of a text, every token counted once."""
+    from course_lib.tasks.language_modeling import bits_per_character, mean_loss, perplexity
+
+    context = model.config.max_tokens
+    for way, stride in (
+        (f"non-overlapping windows of {context}", context),
+        ("windows that overlap by half", max(1, context // 2)),
+    ):
+        loss = mean_loss(model, ids, stride=stride)
+        bits = bits_per_character(loss, len(ids), characters)
+        yield (
+            f"{part}, {way}: loss {loss:.4f}, perplexity {perplexity(loss):,.2f}, "
+            f"{bits:.3f} bits per character on {len(ids):,} tokens"
+        )
+
+
+def matrix(classes, counts):
+    """The confusion matrix as lines of text, for at most PRINTED classes."""
+    if len(classes) > PRINTED:
+        return
+    width = max(len(str(counts.max().item())), *map(len, classes)) + 1
+    yield "confusion matrix (rows: true classes, columns: predicted):"
+    yield " " * (width + 1) + "".join(f"{name:>{width}}" for name in classes)
+    for name, row in zip(classes, counts.tolist(), strict=True):
+        yield f" {name:>{width}}" + "".join(f"{count:{width}}" for count in row)
+
+
+def accuracies(classes, counts, unit):
+    """Accuracy on the test examples of each class, and in all."""
+    for name, row, right in zip(classes, counts, counts.diagonal(), strict=True):
+        yield f"  {name:12} {100 * right / row.sum():6.2f}%"
+    right, all_ = counts.diagonal().sum().item(), counts.sum().item()
+    yield f"test accuracy: {100 * right / all_:.2f}% of {all_:,} {unit}"
+
+
+def write_csv(path, rows):
+    """Write a table, under a temporary name first."""
+    with atomic_path(path) as room, room.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(rows)
