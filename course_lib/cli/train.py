@@ -15,7 +15,7 @@ from course_lib.utils.device import require_device
 
 HELP = "trains a model and evaluates it on held-out data"
 ALL = MANY  # more checkpoints than any run writes
-TOKENS = ("characters", "words", "bpe")
+TOKENS = ("characters", "words", "bpe", "bytes")
 TOKENIZERS = ("patches", "convolutions", "convolutional stem")  # as in course_lib.models.vit, which
 POSITIONS = ("learned", "sinusoidal 2d", "none")  # needs PyTorch
 POOLINGS = ("class token", "mean", "max", "flatten")
@@ -29,10 +29,10 @@ def number_or_all(text: str) -> int:
 
 
 FLAGS = {  # settings with a default in the presets: the type of each, and what it means
-    "data": (arguments.name, "name of a data set"),
+    "data": (arguments.name, "name of a data set, or a path of your own data"),
     "max-words": (not_negative, "maximum sentence length, in words; 0: no limit"),
-    "tokens": (choice(TOKENS), "characters, words (between spaces) or bpe"),
-    "vocab": (size, "size of a bpe vocabulary"),
+    "tokens": (choice(TOKENS), "characters, words (between spaces), bpe, or bytes: bpe that loses nothing"),
+    "vocab": (size, "most tokens in a bpe vocabulary"),
     "context": (size, "context length, in tokens"),
     "patch-size": (size, "patch size, in pixels"),
     "tokenizer": (choice(TOKENIZERS), "patches, convolutions that overlap, or convolutional stem"),
@@ -58,6 +58,7 @@ MORE = {  # flags of single tasks whose default follows from others
     "decoder-layers": (arguments.layers, "blocks in the decoder (as --layers)"),
     "heads": (size, "attention heads (one for each 64 of d_model)"),
     "d-ff": (size, "width of the feed-forward layers (four times d_model)"),
+    "image-size": (size, "side that images of your own are scaled to, in pixels (32)"),
 }
 EVALUATE = {  # how a checkpoint is chosen, and on what it is scored
     "translation": (number_or_all, "STEP|all", "score this checkpoint, or all, on the validation sentences"),
@@ -67,6 +68,7 @@ KINDS = {  # of models: what `train <kind>` does; the class of each is in train_
     "translation": "trains a translator from one language to another",
     "gpt": "trains a language model that continues texts",
     "vision": "trains a Vision Transformer to classify images",
+    "classification": "trains an encoder to classify texts",
 }
 
 
@@ -91,7 +93,8 @@ def add_flags(kind, what):
         if (key := flag.replace("-", "_")) in base:
             forms = recipes.FORMS.get(what, ())
             about = f"{about.format(' or '.join(forms))} ({base[key]})"
-            kind.add_argument(f"--{flag}", type=type or choice(forms), help=about)
+            many = {"nargs": "+"} if (what, flag) == ("translation", "data") else {}  # a file per language
+            kind.add_argument(f"--{flag}", type=type or choice(forms), help=about, **many)
     for flag, (type, about) in MORE.items():
         if flag.replace("-", "_") in recipes.OWN[what]:
             kind.add_argument(f"--{flag}", type=type, help=about)
@@ -119,6 +122,8 @@ def add_flags(kind, what):
 
 def settle(args) -> None:
     """Fill in the arguments that were not given: from the preset if there is one, else from the defaults."""
+    if isinstance(args.data, list) and len(args.data) == 1:
+        (args.data,) = args.data
     for key, value in recipes.settle(args.what, args.preset, vars(args)).items():
         setattr(args, key, value)
 
@@ -133,10 +138,14 @@ def folder(args) -> Path:
     base = recipes.defaults(args.what)
     names = ("heads", "d_ff", "decoder_layers", "epochs", "minutes", "steps", "seed", "precision", "compile")
     settings = {key: getattr(args, key) for key in {*base, *names} if hasattr(args, key)}
+    if getattr(args, "image_size", None):
+        settings["image_size"] = args.image_size
+    data = args.data if isinstance(args.data, str) else args.data[0]
+    data = re.sub(r"[^\w.+-]+", "-", Path(data).name) or "data"
     usual = {"seed": 0, "precision": "auto", "compile": False}
     usual |= base | recipes.presets(args.what).get(args.preset, {})
     if args.preset is None:
-        usual["data"] = args.data  # it is in the name already
+        usual |= {"data": args.data} | recipes.OWN_DATA[args.what]  # which the name says already
     if "steps" in usual and args.minutes is None:
         usual.pop("minutes", None)
     parts = [
@@ -145,7 +154,7 @@ def folder(args) -> Path:
         if value is not None and value != usual.get(key)
     ]
     total = hashlib.sha256(repr(sorted(settings.items())).encode()).hexdigest()[:6]
-    return Path("runs") / f"{'-'.join([args.what, args.preset or args.data, *parts])[:80]}-{total}"
+    return Path("runs") / f"{'-'.join([args.what, args.preset or data, *parts])[:80]}-{total}"
 
 
 def run(args) -> int:
@@ -171,6 +180,9 @@ def learn(args, task, out: Path) -> None:
 
     parameters = sum(p.numel() for p in task.objective.parameters())
     print(task.about())
+    if recipes.is_own(args.data):
+        told(task.look())
+        print(f"{task.training_tokens() / parameters:,.2f} training {task.unit} per parameter")
     print(f"{parameters:,} parameters, {task.answers()}; checkpoints in {out}")
     places = {"folder": out / "checkpoints", "keep": args.keep}
     history = train(task.objective, task.batches, task.config, **places, **task.training(out))

@@ -5,10 +5,15 @@ A task is made from settled arguments. It has `objective`, `batches` and `config
 """
 
 import csv
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from itertools import chain
+from statistics import median
+
+import torch
 
 from course_lib.cli.train import is_main
 from course_lib.experiments import recipes
+from course_lib.text.tokenizers import UNK
 from course_lib.text.unigram import unigram_loss
 from course_lib.training import run_record
 from course_lib.utils.files import atomic_path
@@ -42,6 +47,11 @@ class Task:
         """Lines about the evaluations during training."""
         return ()
 
+    def unknown(self, rows) -> str:
+        """How many of the tokens of held-out texts the tokenizer does not know."""
+        ids = [i for row in rows for i in row]
+        return f"{100 * ids.count(UNK) / max(1, len(ids)):.2f}% of the held-out tokens are unknown"
+
 
 class Translation(Task):
     """Sentence pairs."""
@@ -61,6 +71,26 @@ class Translation(Task):
     def about(self):
         train, test = (f"{len(part):,}" for part in (self.data.train, self.data.test))
         return f"{self.data.name}: {train} pairs to train on, {test} held out for testing"
+
+    def look(self):
+        from course_lib.datasets import load_pairs
+        from course_lib.text.preparation import encode_pairs
+
+        data, dataset = self.data, self.batches.dataset
+        distinct = len(data.train) + len(data.validation) + len(data.test) + len(data.left_out)
+        everything = load_pairs(self.args.data)
+        yield f"{len(everything):,} pairs, {len(everything) - len(set(everything)):,} of them repeated; first:"
+        yield f"  {everything[0][0]!r:.100} → {everything[0][1]!r:.100}"
+        for side, name in enumerate((data.source, data.target)):
+            yield lengths(f"{name}:", [len(pair[side].split()) for pair in everything], "words")
+        if shorter := len(set(everything)) - distinct:
+            yield f"{shorter:,} pairs have a sentence of more than {data.max_words} words and are left out"
+        yield f"{len(data.left_out):,} pairs are left out because they share a sentence with a held-out pair"
+        yield f"{dataset.too_long:,} training pairs exceed {dataset.max_tokens} tokens and are left out"
+        yield self.unknown(chain(*encode_pairs(self.tokenizer, data.validation + data.test)))
+
+    def training_tokens(self):
+        return sum(len(target) - 1 for _, target in self.batches.dataset.ids)
 
     def training(self, out):
         ids = [i for _, target in self.batches.dataset.ids for i in target[1:]]
@@ -115,13 +145,30 @@ class LanguageModel(Task):
         self.data, self.tokenizer, self.ids, self.objective, self.batches, self.config = prepared
 
     def identity(self):
-        texts = run_record.checksum([self.data.train, self.data.validation, self.data.test])
+        data = self.data
+        texts = getattr(data, "checksum", None) or run_record.checksum(
+            [data.train, data.validation, data.test]
+        )
         about = {"data": self.args.data, "texts": texts, "tokens": self.args.tokens}
         return {**about, "tokenizer": self.tokenizer.fingerprint[:16]}
 
     def about(self):
         train, validation = (f"{len(self.ids[part]):,}" for part in ("train", "validation"))
         return f"{self.data.name}: {train} tokens to train on, {validation} for validation"
+
+    def look(self):
+        data = self.data
+        yield (
+            f"{data.documents:,} document{'s'[: data.documents != 1]}, {data.duplicates:,} of them repeated; "
+            f"{data.characters:,} characters, {len(data.alphabet):,} different ones"
+        )
+        sizes = ", ".join(f"{len(ids):,} {part}" for part, ids in self.ids.items())
+        way = "by document" if data.by_document else "in one piece each"
+        yield f"tokens, split {way}: {sizes}"
+        yield self.unknown([self.ids[part].tolist() for part in ("validation", "test")])
+
+    def training_tokens(self):
+        return len(self.ids["train"])
 
     def training(self, out):
         """With early stopping, by the loss on the beginning of the validation text."""
@@ -155,7 +202,59 @@ class LanguageModel(Task):
         return ""
 
 
-class ImageClassification(Task):
+class Classification(Task):
+    """What images and texts with labels have in common."""
+
+    def about(self):
+        train, test = (f"{len(part):,}" for part in (self.data.train, self.data.test))
+        return f"{self.data.name}: {train} {self.unit} to train on, {test} for testing"
+
+    def answers(self):
+        return f"{len(self.data.classes)} classes"
+
+    def look(self):
+        parts = (self.data.train, self.data.validation, self.data.test)
+        yield f"{self.unit} for training, validation and test, by class:"
+        labels = [torch.as_tensor(part.labels).bincount(minlength=len(self.data.classes)) for part in parts]
+        for name, *counts in zip(self.data.classes, *labels, strict=True):
+            yield f"  {name:12} " + ", ".join(f"{count:,}" for count in counts)
+
+    def training_tokens(self):
+        return len(self.data.train)
+
+    def training(self, out):
+        return {"evaluate": lambda: {"accuracy": self.accuracy()}, **super().training(out)}
+
+    def progress(self, history):
+        for one in history.evaluations:
+            epoch = one["step"] / len(self.batches)
+            yield f"after {epoch:.1f} epochs: validation accuracy {100 * one['accuracy']:.2f}%"
+
+    def scores(self):
+        """Confusion matrix on the test examples: rows are true classes, columns predicted ones."""
+        from course_lib.tasks.image_classification import confusion_matrix
+
+        labels = torch.as_tensor(self.data.test.labels)
+        self.counts = confusion_matrix(labels, self.predicted(), len(self.data.classes))
+        return {"counts": self.counts}
+
+    def told_of(self, row):
+        classes, counts = self.data.classes, row["counts"]
+        return [*matrix(classes, counts), *accuracies(classes, counts, self.unit)]
+
+    def report(self):
+        return self.told_of(self.scores())
+
+    def save(self, out):
+        """The confusion matrix, too, as CSV, with the classes in the first line and the first column."""
+        self.save_model(out / "model")
+        classes, path = self.data.classes, out / run_record.CONFUSION
+        rows = zip(classes, self.counts.tolist(), strict=True)
+        write_csv(path, [["true class", *classes], *([name, *row] for name, row in rows)])
+        return f", the confusion matrix in {path}"
+
+
+class ImageClassification(Classification):
     """Images with labels."""
 
     unit = "images"
@@ -175,54 +274,78 @@ class ImageClassification(Task):
     def to_compare(self):
         return {**self.identity(), **asdict(self.objective.model.config)}
 
-    def about(self):
-        train, test = (f"{len(part):,}" for part in (self.data.train, self.data.test))
-        return f"{self.data.name}: {train} {self.unit} to train on, {test} for testing"
-
-    def answers(self):
-        return f"{len(self.data.classes)} classes"
+    def look(self):
+        yield from super().look()
+        channels, side, _ = self.data.train.pixels.shape[1:]
+        yield f"scaled to {side}×{side} pixels, {'in color' if channels == 3 else 'gray'}"
 
     def training(self, out):
+        return {**super().training(out), "device": self.batches.device}
+
+    def accuracy(self):
         from course_lib.tasks.image_classification import accuracy
 
-        model, validation = self.objective.model, self.data.validation
-        return {"evaluate": lambda: {"accuracy": accuracy(model, validation)}, "device": self.batches.device}
+        return accuracy(self.objective.model, self.data.validation)
 
-    def progress(self, history):
-        for one in history.evaluations:
-            epoch = one["step"] / len(self.batches)
-            yield f"after {epoch:.1f} epochs: validation accuracy {100 * one['accuracy']:.2f}%"
+    def predicted(self):
+        from course_lib.tasks.image_classification import predict
 
-    def report(self):
-        return self.told_of(self.scores())
+        return predict(self.objective.model, self.data.test.pixels).argmax(-1)
 
-    def save(self, out):
+    def save_model(self, folder):
         from course_lib.tasks.image_classification import save_classifier
 
-        save_classifier(out / "model", self.objective.model, self.data.classes)
-        return self.save_confusion(out)
-
-    def save_confusion(self, out):
-        """Write the confusion matrix as CSV, with the classes in the first line and the first column."""
-        classes, path = self.data.classes, out / run_record.CONFUSION
-        rows = zip(classes, self.counts.tolist(), strict=True)
-        write_csv(path, [["true class", *classes], *([name, *row] for name, row in rows)])
-        return f", the confusion matrix in {path}"
-
-    def scores(self):
-        """Confusion matrix on the test images: rows are true classes, columns predicted ones."""
-        from course_lib.tasks.image_classification import confusion_matrix, predict
-
-        predicted = predict(self.objective.model, self.data.test.pixels).argmax(-1)
-        self.counts = confusion_matrix(self.data.test.labels, predicted, len(self.data.classes))
-        return {"counts": self.counts}
-
-    def told_of(self, row):
-        classes, counts = self.data.classes, row["counts"]
-        return [*matrix(classes, counts), *accuracies(classes, counts, self.unit)]
+        save_classifier(folder, self.objective.model, self.data.classes)
 
 
-TASKS = {"translation": Translation, "gpt": LanguageModel, "vision": ImageClassification}
+class TextClassification(Classification):
+    """Texts with labels."""
+
+    unit = "texts"
+
+    def __init__(self, args):
+        self.args = args
+        prepared = recipes.prepare_classification(args)
+        self.data, self.tokenizer, self.ids, self.objective, self.batches, self.config = prepared
+        self.config = replace(self.config, evaluate_every=max(1, len(self.batches)))
+
+    def identity(self):
+        data = self.data
+        texts = [[*part] for part in (data.train, data.validation, data.test)]
+        about = {"data": self.args.data, "texts": run_record.checksum(texts)}
+        about |= {"pooling": self.args.pooling, "tokenizer": self.tokenizer.fingerprint[:16]}
+        return {**about, **asdict(self.objective.model.encoder.config)}
+
+    def look(self):
+        yield from super().look()
+        rows = [row for part in self.ids.values() for row in part]
+        yield lengths("length:", list(map(len, rows)), "tokens")
+        most = self.args.context - 1
+        yield f"{sum(len(row) == most for row in rows):,} texts have {most} tokens or were cut to them"
+        yield self.unknown(self.ids["validation"] + self.ids["test"])
+
+    def accuracy(self):
+        from course_lib.tasks.text_classification import accuracy
+
+        return accuracy(self.objective.model, self.ids["validation"], self.data.validation.labels)
+
+    def predicted(self):
+        from course_lib.tasks.text_classification import predict
+
+        return predict(self.objective.model, self.ids["test"]).argmax(-1)
+
+    def save_model(self, folder):
+        from course_lib.tasks.text_classification import save_text_classifier
+
+        save_text_classifier(folder, self.objective.model, self.tokenizer, self.data.classes)
+
+
+TASKS = {
+    "translation": Translation,
+    "gpt": LanguageModel,
+    "vision": ImageClassification,
+    "classification": TextClassification,
+}
 
 
 def translation_report(model, tokenizer, pairs):
@@ -274,6 +397,11 @@ def accuracies(classes, counts, unit):
         yield f"  {name:12} {100 * right / row.sum():6.2f}%"
     right, all_ = counts.diagonal().sum().item(), counts.sum().item()
     yield f"test accuracy: {100 * right / all_:.2f}% of {all_:,} {unit}"
+
+
+def lengths(of, numbers, unit):
+    """The median and the extremes of some lengths."""
+    return f"{of} {median(numbers):g} {unit} (median), from {min(numbers):,} to {max(numbers):,}"
 
 
 def write_csv(path, rows):

@@ -234,3 +234,7 @@ class TextPart:
 
     def __len__(self) -> int:
         return sum(map(len, self))
+
+    def pieces(self) -> int:
+        """The number of pieces that iterating yields."""
+        return sum(1 for _ in self)
