@@ -182,7 +182,7 @@ def learn(args, task, out: Path) -> None:
     print(task.about())
     if recipes.is_own(args.data):
         told(task.look())
-        print(f"{task.training_tokens() / parameters:,.2f} training {task.unit} per parameter")
+        print(f"{task.training_tokens() / parameters:.3g} training {task.unit} per parameter")
     print(f"{parameters:,} parameters, {task.answers()}; checkpoints in {out}")
     places = {"folder": out / "checkpoints", "keep": args.keep}
     history = train(task.objective, task.batches, task.config, **places, **task.training(out))

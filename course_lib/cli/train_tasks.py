@@ -47,7 +47,28 @@ class Task:
         """Lines about the evaluations during training."""
         return ()
 
-    def unknown(self, rows) -> str:
+    @classmethod
+    def held_out(cls, run, data, load):
+        """The data in its splits, if the test part is what scores a run: of a named set, and of its own data.
+
+        None if everything in your own files counts. Raises ValueError if the run's own data has changed.
+        """
+        same = data == run.settings.get("data")
+        try:
+            split = load()
+        except ValueError:
+            if same or not recipes.is_own(data):
+                raise
+            return None  # too small to be split
+        known = all(run.settings.get(key) == value for key, value in cls.checksum(split).items())
+        if same and not known:
+            raise ValueError(
+                f"{data} has changed since the run was trained: its test part may be known to it"
+            )
+        return split if known or not recipes.is_own(data) else None
+
+    @staticmethod
+    def unknown(rows) -> str:
         """How many of the tokens of held-out texts the tokenizer does not know."""
         ids = [i for row in rows for i in row]
         return f"{100 * ids.count(UNK) / max(1, len(ids)):.2f}% of the held-out tokens are unknown"
@@ -63,10 +84,24 @@ class Translation(Task):
         prepared = recipes.prepare_translation(args)
         self.data, self.tokenizer, self.objective, self.batches, self.config = prepared
 
+    @staticmethod
+    def checksum(data):
+        return {"pairs": run_record.checksum([data.train, data.test])}
+
     def identity(self):
-        data = {"data": self.args.data, "max_words": self.args.max_words}
-        data["pairs"] = run_record.checksum([self.data.train, self.data.test])
+        data = {"data": self.args.data, "max_words": self.args.max_words, **self.checksum(self.data)}
         return {**data, "tokenizer": self.tokenizer.fingerprint[:16]}
+
+    @classmethod
+    def evaluation(cls, run, data):
+        from course_lib.datasets import at_most, load_pairs, load_translation
+
+        most = run.settings.get("max_words") or None
+        split = cls.held_out(run, data, lambda: load_translation(data, max_words=most))
+        pairs = split.test if split else load_pairs(data)
+        if most and not split:
+            pairs = at_most(most, pairs)
+        yield from translation_report(run.model, run.tokenizer, pairs)
 
     def about(self):
         train, test = (f"{len(part):,}" for part in (self.data.train, self.data.test))
@@ -79,13 +114,15 @@ class Translation(Task):
         data, dataset = self.data, self.batches.dataset
         distinct = len(data.train) + len(data.validation) + len(data.test) + len(data.left_out)
         everything = load_pairs(self.args.data)
-        yield f"{len(everything):,} pairs, {len(everything) - len(set(everything)):,} of them repeated; first:"
+        kinds = len(set(everything))
+        yield f"{len(everything):,} pairs, {len(everything) - kinds:,} of them repeated; the first:"
         yield f"  {everything[0][0]!r:.100} → {everything[0][1]!r:.100}"
         for side, name in enumerate((data.source, data.target)):
             yield lengths(f"{name}:", [len(pair[side].split()) for pair in everything], "words")
-        if shorter := len(set(everything)) - distinct:
-            yield f"{shorter:,} pairs have a sentence of more than {data.max_words} words and are left out"
-        yield f"{len(data.left_out):,} pairs are left out because they share a sentence with a held-out pair"
+        if kinds > distinct:
+            most = f"a sentence of more than {data.max_words} words"
+            yield f"{kinds - distinct:,} pairs have {most} and are left out"
+        yield f"{len(data.left_out):,} pairs share a sentence with a held-out pair and are left out"
         yield f"{dataset.too_long:,} training pairs exceed {dataset.max_tokens} tokens and are left out"
         yield self.unknown(chain(*encode_pairs(self.tokenizer, data.validation + data.test)))
 
@@ -144,13 +181,26 @@ class LanguageModel(Task):
         prepared = recipes.prepare_gpt(args)
         self.data, self.tokenizer, self.ids, self.objective, self.batches, self.config = prepared
 
+    @staticmethod
+    def checksum(data):
+        own = getattr(data, "checksum", None)
+        return {"texts": own or run_record.checksum([data.train, data.validation, data.test])}
+
     def identity(self):
-        data = self.data
-        texts = getattr(data, "checksum", None) or run_record.checksum(
-            [data.train, data.validation, data.test]
-        )
-        about = {"data": self.args.data, "texts": texts, "tokens": self.args.tokens}
+        about = {"data": self.args.data, **self.checksum(self.data), "tokens": self.args.tokens}
         return {**about, "tokenizer": self.tokenizer.fingerprint[:16]}
+
+    @classmethod
+    def evaluation(cls, run, data):
+        from course_lib.datasets import TextFiles, load_text
+
+        loaded = TextFiles(data) if recipes.is_own(data) else load_text(data)
+        split = cls.held_out(run, data, lambda: loaded)
+        part = "all" if not split else "test" if split.test else "validation"
+        text = getattr(loaded, part)
+        ids = recipes.encoded(run.tokenizer, text)
+        yield cls.unknown([ids.tolist()])
+        yield from text_report(run.model, part, ids, len(text))
 
     def about(self):
         train, validation = (f"{len(self.ids[part]):,}" for part in ("train", "validation"))
@@ -239,8 +289,27 @@ class Classification(Task):
         return {"counts": self.counts}
 
     def told_of(self, row):
-        classes, counts = self.data.classes, row["counts"]
-        return [*matrix(classes, counts), *accuracies(classes, counts, self.unit)]
+        return confusion_report(self.data.classes, row["counts"], self.unit)
+
+    @classmethod
+    def evaluation(cls, run, data):
+        from course_lib.tasks.image_classification import confusion_matrix
+        from course_lib.tasks.runs import logits_of
+
+        split = cls.held_out(run, data, lambda: cls.load(run, data))
+        if split:
+            found, logits, labels = split.classes, cls.logits(run, split.test), split.test.labels
+        else:
+            inputs, names = cls.read(data)
+            found, logits = sorted(set(names)), None
+        if strange := [name for name in found if name not in run.classes]:
+            raise ValueError(f"{data}: {strange[0]!r} is none of the classes {', '.join(run.classes)}")
+        if split is None:
+            logits, labels = logits_of(run, inputs), list(map(run.classes.index, names))
+        elif list(found) != list(run.classes):
+            raise ValueError(f"{data} has the classes {', '.join(found)}, the model {', '.join(run.classes)}")
+        counts = confusion_matrix(torch.as_tensor(labels), logits.argmax(-1), len(run.classes))
+        yield from confusion_report(run.classes, counts, cls.unit)
 
     def report(self):
         return self.told_of(self.scores())
@@ -263,10 +332,36 @@ class ImageClassification(Classification):
         self.args = args
         self.data, self.objective, self.batches, self.config = recipes.prepare_vision(args)
 
-    def identity(self):
-        data = self.data
+    @staticmethod
+    def checksum(data):
         images = [t for part in (data.train, data.validation, data.test) for t in (part.pixels, part.labels)]
-        return {"data": self.args.data, "images": run_record.checksum(images)}
+        return {"images": run_record.checksum(images)}
+
+    def identity(self):
+        return {"data": self.args.data, **self.checksum(self.data)}
+
+    @staticmethod
+    def read(path):
+        from course_lib.datasets.own_data import image_files
+
+        return image_files(path)
+
+    @staticmethod
+    def load(run, data):
+        from course_lib.datasets import load_image_folder, load_images
+
+        return (
+            load_image_folder(data, run.model.config.image_size)
+            if recipes.is_own(data)
+            else load_images(data)
+        )
+
+    @staticmethod
+    def logits(run, split):
+        from course_lib.tasks.image_classification import check_fits, predict
+
+        check_fits(run.model, split)
+        return predict(run.model, split.pixels)
 
     def settings(self):
         return {**super().settings(), "augment": self.args.augment}
@@ -309,10 +404,30 @@ class TextClassification(Classification):
         self.data, self.tokenizer, self.ids, self.objective, self.batches, self.config = prepared
         self.config = replace(self.config, evaluate_every=max(1, len(self.batches)))
 
+    @staticmethod
+    def checksum(data):
+        return {"texts": run_record.checksum([[*part] for part in (data.train, data.validation, data.test)])}
+
+    @staticmethod
+    def read(path):
+        from course_lib.datasets.own_data import labeled_rows
+
+        return labeled_rows(path)
+
+    @staticmethod
+    def load(run, data):
+        from course_lib.datasets import load_labelled
+
+        return load_labelled(data)
+
+    @staticmethod
+    def logits(run, split):
+        from course_lib.tasks.runs import logits_of
+
+        return logits_of(run, split.sentences)
+
     def identity(self):
-        data = self.data
-        texts = [[*part] for part in (data.train, data.validation, data.test)]
-        about = {"data": self.args.data, "texts": run_record.checksum(texts)}
+        about = {"data": self.args.data, **self.checksum(self.data)}
         about |= {"pooling": self.args.pooling, "tokenizer": self.tokenizer.fingerprint[:16]}
         return {**about, **asdict(self.objective.model.encoder.config)}
 
@@ -391,10 +506,16 @@ def matrix(classes, counts):
         yield f" {name:>{width}}" + "".join(f"{count:{width}}" for count in row)
 
 
+def confusion_report(classes, counts, unit):
+    """The confusion matrix and the accuracies."""
+    return [*matrix(classes, counts), *accuracies(classes, counts, unit)]
+
+
 def accuracies(classes, counts, unit):
     """Accuracy on the test examples of each class, and in all."""
     for name, row, right in zip(classes, counts, counts.diagonal(), strict=True):
-        yield f"  {name:12} {100 * right / row.sum():6.2f}%"
+        share = f"{100 * right / row.sum():6.2f}%" if row.sum() else "no examples"
+        yield f"  {name:12} {share}"
     right, all_ = counts.diagonal().sum().item(), counts.sum().item()
     yield f"test accuracy: {100 * right / all_:.2f}% of {all_:,} {unit}"
 

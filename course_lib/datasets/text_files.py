@@ -188,6 +188,10 @@ class TextFiles:
     def test(self) -> "TextPart":
         return TextPart(self, "test")
 
+    @property
+    def all(self) -> "TextPart":
+        return TextPart(self, "all")
+
     def whole(self) -> Iterator[str]:
         """All documents, in pieces."""
         for number, document in enumerate(one for file in self.files for one in documents(file)):
@@ -230,6 +234,8 @@ class TextPart:
         self.text, self.side = text, side
 
     def __iter__(self) -> Iterator[str]:
+        if self.side == "all":
+            return self.text.whole()
         return (piece for side, piece in self.text.parts() if side == self.side)
 
     def __len__(self) -> int:
