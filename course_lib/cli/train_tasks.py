@@ -67,6 +67,19 @@ class Task:
             )
         return split if known or not recipes.is_own(data) else None
 
+    @classmethod
+    def seen(cls, run, examples):
+        """A warning if a run was trained on some of these examples; none if its data are no longer there."""
+        from course_lib.datasets import DataSetUnavailable
+
+        examples = list(examples)
+        try:
+            trained = cls.trained_on(run, set(examples))
+        except (KeyError, ValueError, OSError, DataSetUnavailable):
+            return
+        if known := sum(one in trained for one in examples):
+            yield f"warning: {known:,} of the {len(examples):,} {cls.examples} were trained on"
+
     @staticmethod
     def unknown(rows) -> str:
         """How many of the tokens of held-out texts the tokenizer does not know."""
@@ -77,7 +90,7 @@ class Task:
 class Translation(Task):
     """Sentence pairs."""
 
-    unit = "target tokens"
+    unit, examples = "target tokens", "pairs"
 
     def __init__(self, args):
         self.args = args
@@ -92,6 +105,12 @@ class Translation(Task):
         data = {"data": self.args.data, "max_words": self.args.max_words, **self.checksum(self.data)}
         return {**data, "tokenizer": self.tokenizer.fingerprint[:16]}
 
+    @staticmethod
+    def trained_on(run, examples):
+        from course_lib.datasets import load_translation
+
+        return set(load_translation(run.settings["data"], max_words=run.settings["max_words"] or None).train)
+
     @classmethod
     def evaluation(cls, run, data):
         from course_lib.datasets import at_most, load_pairs, load_translation
@@ -99,8 +118,9 @@ class Translation(Task):
         most = run.settings.get("max_words") or None
         split = cls.held_out(run, data, lambda: load_translation(data, max_words=most))
         pairs = split.test if split else load_pairs(data)
-        if most and not split:
-            pairs = at_most(most, pairs)
+        if not split:
+            pairs = at_most(most, pairs) if most else pairs
+            yield from cls.seen(run, pairs)
         yield from translation_report(run.model, run.tokenizer, pairs)
 
     def about(self):
@@ -174,7 +194,7 @@ class Translation(Task):
 class LanguageModel(Task):
     """A text."""
 
-    unit = "tokens"
+    unit, examples = "tokens", "lines"
 
     def __init__(self, args):
         self.args, self.best = args, None
@@ -190,6 +210,14 @@ class LanguageModel(Task):
         about = {"data": self.args.data, **self.checksum(self.data), "tokens": self.args.tokens}
         return {**about, "tokenizer": self.tokenizer.fingerprint[:16]}
 
+    @staticmethod
+    def trained_on(run, examples):
+        from course_lib.datasets import TextFiles, load_text
+
+        data = run.settings["data"]
+        text = TextFiles(data).train if recipes.is_own(data) else [load_text(data).train]
+        return examples.intersection(lines(text))
+
     @classmethod
     def evaluation(cls, run, data):
         from course_lib.datasets import TextFiles, load_text
@@ -199,6 +227,8 @@ class LanguageModel(Task):
         part = "all" if not split else "test" if split.test else "validation"
         text = getattr(loaded, part)
         ids = recipes.encoded(run.tokenizer, text)
+        if not split:
+            yield from cls.seen(run, {line for line in lines(text) if line.strip()})
         yield cls.unknown([ids.tolist()])
         yield from text_report(run.model, part, ids, len(text))
 
@@ -306,6 +336,7 @@ class Classification(Task):
             raise ValueError(f"{data}: {strange[0]!r} is none of the classes {', '.join(run.classes)}")
         if split is None:
             logits, labels = logits_of(run, inputs), list(map(run.classes.index, names))
+            yield from cls.seen(run, cls.keys(run, inputs))
         elif list(found) != list(run.classes):
             raise ValueError(f"{data} has the classes {', '.join(found)}, the model {', '.join(run.classes)}")
         counts = confusion_matrix(torch.as_tensor(labels), logits.argmax(-1), len(run.classes))
@@ -326,7 +357,7 @@ class Classification(Task):
 class ImageClassification(Classification):
     """Images with labels."""
 
-    unit = "images"
+    unit = examples = "images"
 
     def __init__(self, args):
         self.args = args
@@ -363,6 +394,16 @@ class ImageClassification(Classification):
         check_fits(run.model, split)
         return predict(run.model, split.pixels)
 
+    @staticmethod
+    def keys(run, inputs):
+        from course_lib.tasks.runs import read_images
+
+        return [image.numpy().tobytes() for image in read_images(run, inputs)]
+
+    @classmethod
+    def trained_on(cls, run, examples):
+        return {image.numpy().tobytes() for image in cls.load(run, run.settings["data"]).train.pixels}
+
     def settings(self):
         return {**super().settings(), "augment": self.args.augment}
 
@@ -396,7 +437,7 @@ class ImageClassification(Classification):
 class TextClassification(Classification):
     """Texts with labels."""
 
-    unit = "texts"
+    unit = examples = "texts"
 
     def __init__(self, args):
         self.args = args
@@ -413,6 +454,16 @@ class TextClassification(Classification):
         from course_lib.datasets.own_data import labeled_rows
 
         return labeled_rows(path)
+
+    @staticmethod
+    def keys(run, inputs):
+        from course_lib.text.preparation import clean
+
+        return list(map(clean, inputs))
+
+    @classmethod
+    def trained_on(cls, run, examples):
+        return set(cls.load(run, run.settings["data"]).train.sentences)
 
     @staticmethod
     def load(run, data):
@@ -518,6 +569,11 @@ def accuracies(classes, counts, unit):
         yield f"  {name:12} {share}"
     right, all_ = counts.diagonal().sum().item(), counts.sum().item()
     yield f"test accuracy: {100 * right / all_:.2f}% of {all_:,} {unit}"
+
+
+def lines(pieces):
+    """The lines of a text in pieces that end with lines."""
+    return (line for piece in pieces for line in piece.splitlines())
 
 
 def lengths(of, numbers, unit):

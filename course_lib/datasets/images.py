@@ -15,12 +15,12 @@ from course_lib.datasets.image_data import ImageData, ImageSplit
 from course_lib.datasets.location import find_file, locate_file, naming
 from course_lib.datasets.pickles import read_batch
 from course_lib.datasets.spec import DataSet
-from course_lib.datasets.text_files import own_path
+from course_lib.datasets.text_files import PathLike, own_path
 
 EMBEDDED = "digits"
 
 
-def load_images(name: str = EMBEDDED) -> ImageData:
+def load_images(name: PathLike = EMBEDDED) -> ImageData:
     """Load images by the name of their data set, or from your own folder; the split is always the same.
 
     digits: a fifth of each class is for testing, a tenth for validation.
@@ -36,6 +36,7 @@ def load_images(name: str = EMBEDDED) -> ImageData:
         from course_lib.datasets.own_data import load_image_folder
 
         return load_image_folder(path)
+    name = str(name)
     entry = find_set(name)
     if entry.kind != "images":
         sets = [other for other, entry in list_datasets().items() if entry.kind == "images"]

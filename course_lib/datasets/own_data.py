@@ -58,9 +58,13 @@ def table(file: Path) -> Iterator[tuple[int, list[str]]]:
         if not any(cell.strip() for cell in row):
             continue
         if width and len(row) != width:
-            raise ValueError(f"{file}, line {number} has {len(row)} columns, and the lines before it {width}")
+            raise ValueError(f"{file}, line {number} has {plural(len(row))}, and the lines before it {width}")
         width = len(row)
         yield number, row
+
+
+def plural(columns: int) -> str:
+    return "1 column" if columns == 1 else f"{columns} columns"
 
 
 def numbered(file: Path, reader: Any) -> Iterator[tuple[int, list[str]]]:
@@ -128,7 +132,7 @@ def choose(file: Path, rows: list[list[str]], wanted: tuple[str, str]) -> tuple[
         return (1, 3), header
     if len(head) != 2:
         raise ValueError(
-            f"{file} has {len(head)} column{'s'[: len(head) != 1]}, not two: give each line a "
+            f"{file} has {plural(len(head))}, not two: give each line a "
             f"{wanted[0]} and a {wanted[1]}, or the table a header with these words"
         )
     kinds = [len({row[i] for row in body}) for i in (0, 1)]

@@ -14,6 +14,7 @@ PIECE = 2**20  # characters that are read at once
 TEXTS = (".txt", ".md", ".jsonl")
 DOCUMENTS = 20  # with at least so many different documents, a text is split by document
 HELD_OUT = 20  # one in so many documents is for testing, and one for validation
+SHORTEST = 40  # characters of a text that can be split
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -206,6 +207,8 @@ class TextFiles:
                 yield from self._sided(document)
             return
         total = self.characters + 2 * (self.documents - 1)
+        if total < SHORTEST:
+            raise ValueError(f"{self.path}: {total} characters are too few for training, validation and test")
         ends = {"train": int(0.9 * total), "validation": int(0.95 * total), "test": total + 1}
         at = 0
         for piece in self.whole():
@@ -213,7 +216,8 @@ class TextFiles:
                 side = next(name for name, end in ends.items() if at < end)
                 cut = len(piece)
                 if at + cut > ends[side]:
-                    cut = piece.find("\n", ends[side] - at - 1) + 1 or ends[side] - at
+                    end = ends[side] - at
+                    cut = piece.find("\n", end - 1, end + total // 100) + 1 or end
                 yield side, piece[:cut]
                 at, piece = at + cut, piece[cut:]
 

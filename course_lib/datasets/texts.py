@@ -7,7 +7,7 @@ from course_lib.datasets.archives import read_text
 from course_lib.datasets.catalog import find_set, list_datasets
 from course_lib.datasets.location import locate_file
 from course_lib.datasets.pairs import load_translation
-from course_lib.datasets.text_files import TextFiles, own_path
+from course_lib.datasets.text_files import PathLike, TextFiles, own_path
 
 SPLIT_AT = {"tinyshakespeare": (0.9, 1.0), "timemachine": (0.9, 0.95)}  # where validation and test begin
 EMBEDDED = "grammar"
@@ -23,7 +23,7 @@ class TextData:
     test: str
 
 
-def load_text(name: str = EMBEDDED) -> TextData:
+def load_text(name: PathLike = EMBEDDED) -> TextData:
     """Load a text by the name of its data set, or from your own files; the split is always the same.
 
     grammar: the English sentences of the course's own grammar, each once, one per line; split as by
@@ -42,6 +42,7 @@ def load_text(name: str = EMBEDDED) -> TextData:
         text = TextFiles(path)
         parts = {part: "".join(getattr(text, part)) for part in ("train", "validation", "test")}
         return TextData(name=text.name, **parts)
+    name = str(name)
     entry = find_set(name)
     if name == EMBEDDED:
         return grammar_text(name)
