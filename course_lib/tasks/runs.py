@@ -129,6 +129,15 @@ def classify(run: Run, inputs: Sequence[Any]) -> list[tuple[str, float]]:
 
     inputs: paths of images, or texts. Raises ValueError for the run of another task, for none or empty
     inputs, and for damaged images.
+
+    >>> from pathlib import Path
+    >>> from course_lib.models import EncoderConfig, TextEncoder
+    >>> from course_lib.text import CharTokenizer
+    >>> tokenizer = CharTokenizer.train(["a good film"])
+    >>> model = TextClassifier(TextEncoder(EncoderConfig(vocab=len(tokenizer))), classes=2)  # untrained
+    >>> run = Run(Path("."), "classification", model, tokenizer, ["bad", "good"])
+    >>> classify(run, ["a film"])
+    [('bad', 0.5)]
     """
     if not run.classes:
         raise ValueError(f"the model in {run.folder} is of the task {run.task}: it does not classify")
