@@ -88,18 +88,18 @@ def load_run(run: str | Path, device: torch.device | str = "cpu") -> Run:
     True
     """
     folder = model_folder(run)
-    task = task_of(folder)
+    task, tokenizer = task_of(folder), None
+    classes: Sequence[str] = ()
     record = folder.parent / run_record.FILE
     settings = run_record.read(folder.parent)["settings"] if record.exists() else {}
-    about = {"folder": folder.parent if settings else folder, "task": task, "settings": settings}
+    model: Any
     if task == "vision":
         model, classes = image_classification.load_classifier(folder, device)
-        return Run(model=model, classes=classes, **about)
-    if task == "classification":
+    elif task == "classification":
         model, tokenizer, classes = text_classification.load_text_classifier(folder, device)
-        return Run(model=model, tokenizer=tokenizer, classes=classes, **about)
-    model, tokenizer = (load_translator if task == "translation" else load_language_model)(folder, device)
-    return Run(model=model, tokenizer=tokenizer, **about)
+    else:
+        model, tokenizer = (load_translator if task == "translation" else load_language_model)(folder, device)
+    return Run(folder.parent if settings else folder, task, model, tokenizer, classes, settings)
 
 
 def read_images(run: Run, files: Sequence[str | Path]) -> Tensor:
