@@ -15,8 +15,8 @@ def add_arguments(parser):
 
 def run(args) -> int:
     """Print the scores."""
+    from course_lib.cli.scoring import evaluation
     from course_lib.cli.train import told
-    from course_lib.cli.train_tasks import TASKS
 
     found = trained.load(args)
     data = args.data or found.settings.get("data")
@@ -24,5 +24,5 @@ def run(args) -> int:
         raise ValueError(f"{found.folder} does not say what it was trained on: give --data")
     if isinstance(data, list) and len(data) == 1:
         (data,) = data
-    told(TASKS[found.task].evaluation(found, data))
+    told(evaluation(found, data))
     return 0

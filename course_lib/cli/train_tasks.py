@@ -11,21 +11,23 @@ from statistics import median
 
 import torch
 
+from course_lib.cli.scoring import SCORERS, confusion_report, text_report, translation_report, unknown
 from course_lib.cli.train import is_main
 from course_lib.experiments import recipes
-from course_lib.text.tokenizers import UNK
 from course_lib.text.unigram import unigram_loss
 from course_lib.training import run_record
 from course_lib.utils.files import atomic_path
 
-BEAM, SAMPLES = 4, 8  # width; translations that are shown
 SAMPLE = 400  # tokens that are written at the end
 WATCHED = 20_000  # tokens of the validation text, for early stopping
-PRINTED = 20  # most classes for which the confusion matrix is printed; it is always saved
 
 
 class Task:
     """What is the same for every task unless it says otherwise."""
+
+    def source(self) -> dict:
+        """The data: name or path, and checksum."""
+        return {"data": self.args.data, **SCORERS[self.args.what].checksum(self.data)}
 
     def settings(self) -> dict:
         """All that determines the result."""
@@ -47,81 +49,20 @@ class Task:
         """Lines about the evaluations during training."""
         return ()
 
-    @classmethod
-    def held_out(cls, run, data, load):
-        """The data in its splits, if the test part is what scores a run: of a named set, and of its own data.
-
-        None if everything in your own files counts. Raises ValueError if the run's own data has changed.
-        """
-        same = data == run.settings.get("data")
-        try:
-            split = load()
-        except ValueError:
-            if same or not recipes.is_own(data):
-                raise
-            return None  # too small to be split
-        known = all(run.settings.get(key) == value for key, value in cls.checksum(split).items())
-        if same and not known:
-            raise ValueError(
-                f"{data} has changed since the run was trained: its test part may be known to it"
-            )
-        return split if known or not recipes.is_own(data) else None
-
-    @classmethod
-    def seen(cls, run, examples):
-        """A warning if a run was trained on some of these examples; none if its data are no longer there."""
-        from course_lib.datasets import DataSetUnavailable
-
-        examples = list(examples)
-        try:
-            trained = cls.trained_on(run, set(examples))
-        except (KeyError, ValueError, OSError, DataSetUnavailable):
-            return
-        if known := sum(one in trained for one in examples):
-            yield f"warning: {known:,} of the {len(examples):,} {cls.examples} were trained on"
-
-    @staticmethod
-    def unknown(rows) -> str:
-        """How many of the tokens of held-out texts the tokenizer does not know."""
-        ids = [i for row in rows for i in row]
-        return f"{100 * ids.count(UNK) / max(1, len(ids)):.2f}% of the held-out tokens are unknown"
-
 
 class Translation(Task):
     """Sentence pairs."""
 
-    unit, examples = "target tokens", "pairs"
+    unit = "target tokens"
 
     def __init__(self, args):
         self.args = args
         prepared = recipes.prepare_translation(args)
         self.data, self.tokenizer, self.objective, self.batches, self.config = prepared
 
-    @staticmethod
-    def checksum(data):
-        return {"pairs": run_record.checksum([data.train, data.test])}
-
     def identity(self):
-        data = {"data": self.args.data, "max_words": self.args.max_words, **self.checksum(self.data)}
-        return {**data, "tokenizer": self.tokenizer.fingerprint[:16]}
-
-    @staticmethod
-    def trained_on(run, examples):
-        from course_lib.datasets import load_translation
-
-        return set(load_translation(run.settings["data"], max_words=run.settings["max_words"] or None).train)
-
-    @classmethod
-    def evaluation(cls, run, data):
-        from course_lib.datasets import at_most, load_pairs, load_translation
-
-        most = run.settings.get("max_words") or None
-        split = cls.held_out(run, data, lambda: load_translation(data, max_words=most))
-        pairs = split.test if split else load_pairs(data)
-        if not split:
-            pairs = at_most(most, pairs) if most else pairs
-            yield from cls.seen(run, pairs)
-        yield from translation_report(run.model, run.tokenizer, pairs)
+        about = {**self.source(), "max_words": self.args.max_words}
+        return {**about, "tokenizer": self.tokenizer.fingerprint[:16]}
 
     def about(self):
         train, test = (f"{len(part):,}" for part in (self.data.train, self.data.test))
@@ -144,7 +85,7 @@ class Translation(Task):
             yield f"{kinds - distinct:,} pairs have {most} and are left out"
         yield f"{len(data.left_out):,} pairs share a sentence with a held-out pair and are left out"
         yield f"{dataset.too_long:,} training pairs exceed {dataset.max_tokens} tokens and are left out"
-        yield self.unknown(chain(*encode_pairs(self.tokenizer, data.validation + data.test)))
+        yield unknown(chain(*encode_pairs(self.tokenizer, data.validation + data.test)))
 
     def training_tokens(self):
         return sum(len(target) - 1 for _, target in self.batches.dataset.ids)
@@ -194,43 +135,19 @@ class Translation(Task):
 class LanguageModel(Task):
     """A text."""
 
-    unit, examples = "tokens", "lines"
+    unit = "tokens"
 
     def __init__(self, args):
         self.args, self.best = args, None
         prepared = recipes.prepare_gpt(args)
         self.data, self.tokenizer, self.ids, self.objective, self.batches, self.config = prepared
 
-    @staticmethod
-    def checksum(data):
-        own = getattr(data, "checksum", None)
-        return {"texts": own or run_record.checksum([data.train, data.validation, data.test])}
-
     def identity(self):
-        about = {"data": self.args.data, **self.checksum(self.data), "tokens": self.args.tokens}
+        about = {
+            **self.source(),
+            "tokens": self.args.tokens,
+        }
         return {**about, "tokenizer": self.tokenizer.fingerprint[:16]}
-
-    @staticmethod
-    def trained_on(run, examples):
-        from course_lib.datasets import TextFiles, load_text
-
-        data = run.settings["data"]
-        text = TextFiles(data).train if recipes.is_own(data) else [load_text(data).train]
-        return examples.intersection(lines(text))
-
-    @classmethod
-    def evaluation(cls, run, data):
-        from course_lib.datasets import TextFiles, load_text
-
-        loaded = TextFiles(data) if recipes.is_own(data) else load_text(data)
-        split = cls.held_out(run, data, lambda: loaded)
-        part = "all" if not split else "test" if split.test else "validation"
-        text = getattr(loaded, part)
-        ids = recipes.encoded(run.tokenizer, text)
-        if not split:
-            yield from cls.seen(run, {line for line in lines(text) if line.strip()})
-        yield cls.unknown([ids.tolist()])
-        yield from text_report(run.model, part, ids, len(text))
 
     def about(self):
         train, validation = (f"{len(self.ids[part]):,}" for part in ("train", "validation"))
@@ -245,7 +162,7 @@ class LanguageModel(Task):
         sizes = ", ".join(f"{len(ids):,} {part}" for part, ids in self.ids.items())
         way = "by document" if data.by_document else "in one piece each"
         yield f"tokens, split {way}: {sizes}"
-        yield self.unknown([self.ids[part].tolist() for part in ("validation", "test")])
+        yield unknown([self.ids[part].tolist() for part in ("validation", "test")])
 
     def training_tokens(self):
         return len(self.ids["train"])
@@ -321,27 +238,6 @@ class Classification(Task):
     def told_of(self, row):
         return confusion_report(self.data.classes, row["counts"], self.unit)
 
-    @classmethod
-    def evaluation(cls, run, data):
-        from course_lib.tasks.image_classification import confusion_matrix
-        from course_lib.tasks.runs import logits_of
-
-        split = cls.held_out(run, data, lambda: cls.load(run, data))
-        if split:
-            found, logits, labels = split.classes, cls.logits(run, split.test), split.test.labels
-        else:
-            inputs, names = cls.read(data)
-            found, logits = sorted(set(names)), None
-        if strange := [name for name in found if name not in run.classes]:
-            raise ValueError(f"{data}: {strange[0]!r} is none of the classes {', '.join(run.classes)}")
-        if split is None:
-            logits, labels = logits_of(run, inputs), list(map(run.classes.index, names))
-            yield from cls.seen(run, cls.keys(run, inputs))
-        elif list(found) != list(run.classes):
-            raise ValueError(f"{data} has the classes {', '.join(found)}, the model {', '.join(run.classes)}")
-        counts = confusion_matrix(torch.as_tensor(labels), logits.argmax(-1), len(run.classes))
-        yield from confusion_report(run.classes, counts, cls.unit)
-
     def report(self):
         return self.told_of(self.scores())
 
@@ -357,52 +253,14 @@ class Classification(Task):
 class ImageClassification(Classification):
     """Images with labels."""
 
-    unit = examples = "images"
+    unit = "images"
 
     def __init__(self, args):
         self.args = args
         self.data, self.objective, self.batches, self.config = recipes.prepare_vision(args)
 
-    @staticmethod
-    def checksum(data):
-        images = [t for part in (data.train, data.validation, data.test) for t in (part.pixels, part.labels)]
-        return {"images": run_record.checksum(images)}
-
     def identity(self):
-        return {"data": self.args.data, **self.checksum(self.data)}
-
-    @staticmethod
-    def read(path):
-        from course_lib.datasets.own_data import image_files
-
-        return image_files(path)
-
-    @staticmethod
-    def load(run, data):
-        from course_lib.datasets import load_image_folder, load_images
-
-        return (
-            load_image_folder(data, run.model.config.image_size)
-            if recipes.is_own(data)
-            else load_images(data)
-        )
-
-    @staticmethod
-    def logits(run, split):
-        from course_lib.tasks.image_classification import check_fits, predict
-
-        check_fits(run.model, split)
-        return predict(run.model, split.pixels)
-
-    @staticmethod
-    def keys(run, inputs):
-        from course_lib.tasks.runs import read_images
-
-        return [image.numpy().tobytes() for image in read_images(run, inputs)]
-
-    @classmethod
-    def trained_on(cls, run, examples):
-        return {image.numpy().tobytes() for image in cls.load(run, run.settings["data"]).train.pixels}
+        return self.source()
 
     def settings(self):
         return {**super().settings(), "augment": self.args.augment}
@@ -437,7 +295,7 @@ class ImageClassification(Classification):
 class TextClassification(Classification):
     """Texts with labels."""
 
-    unit = examples = "texts"
+    unit = "texts"
 
     def __init__(self, args):
         self.args = args
@@ -445,40 +303,8 @@ class TextClassification(Classification):
         self.data, self.tokenizer, self.ids, self.objective, self.batches, self.config = prepared
         self.config = replace(self.config, evaluate_every=max(1, len(self.batches)))
 
-    @staticmethod
-    def checksum(data):
-        return {"texts": run_record.checksum([[*part] for part in (data.train, data.validation, data.test)])}
-
-    @staticmethod
-    def read(path):
-        from course_lib.datasets.own_data import labeled_rows
-
-        return labeled_rows(path)
-
-    @staticmethod
-    def keys(run, inputs):
-        from course_lib.text.preparation import clean
-
-        return list(map(clean, inputs))
-
-    @classmethod
-    def trained_on(cls, run, examples):
-        return set(cls.load(run, run.settings["data"]).train.sentences)
-
-    @staticmethod
-    def load(run, data):
-        from course_lib.datasets import load_labelled
-
-        return load_labelled(data)
-
-    @staticmethod
-    def logits(run, split):
-        from course_lib.tasks.runs import logits_of
-
-        return logits_of(run, split.sentences)
-
     def identity(self):
-        about = {"data": self.args.data, **self.checksum(self.data)}
+        about = self.source()
         about |= {"pooling": self.args.pooling, "tokenizer": self.tokenizer.fingerprint[:16]}
         return {**about, **asdict(self.objective.model.encoder.config)}
 
@@ -488,7 +314,7 @@ class TextClassification(Classification):
         yield lengths("length:", list(map(len, rows)), "tokens")
         most = self.args.context - 1
         yield f"{sum(len(row) == most for row in rows):,} texts have {most} tokens or were cut to them"
-        yield self.unknown(self.ids["validation"] + self.ids["test"])
+        yield unknown(self.ids["validation"] + self.ids["test"])
 
     def accuracy(self):
         from course_lib.tasks.text_classification import accuracy
@@ -512,68 +338,6 @@ TASKS = {
     "vision": ImageClassification,
     "classification": TextClassification,
 }
-
-
-def translation_report(model, tokenizer, pairs):
-    """Scores on held-out sentences, both ways of decoding, and some of the beam's translations."""
-    from course_lib.tasks.translation import translate
-    from course_lib.text.bleu import held_out_scores
-
-    sources, references = zip(*pairs, strict=True)
-    for way, width in (("greedy", 1), (f"beam of {BEAM}", BEAM)):
-        translations = translate(model, tokenizer, sources, width=width, precision="auto", progress=True)
-        scores = held_out_scores(translations, list(references))
-        yield f"held-out, {way}: BLEU {scores.bleu:.1f}, chrF {scores.chrf:.1f} on {len(sources):,} sentences"
-    yield f"({scores.signature})"
-    for row in range(0, len(sources), max(1, len(sources) // SAMPLES))[:SAMPLES]:
-        yield f"  {sources[row]}\n    → {translations[row]}\n    = {references[row]}"
-
-
-def text_report(model, part, ids, characters):
-    """Loss, perplexity and bits per character of a text, every token counted once."""
-    from course_lib.tasks.language_modeling import bits_per_character, mean_loss, perplexity
-
-    context = model.config.max_tokens
-    for way, stride in (
-        (f"non-overlapping windows of {context}", context),
-        ("windows that overlap by half", max(1, context // 2)),
-    ):
-        loss = mean_loss(model, ids, stride=stride)
-        bits = bits_per_character(loss, len(ids), characters)
-        yield (
-            f"{part}, {way}: loss {loss:.4f}, perplexity {perplexity(loss):,.2f}, "
-            f"{bits:.3f} bits per character on {len(ids):,} tokens"
-        )
-
-
-def matrix(classes, counts):
-    """The confusion matrix as lines of text, for at most PRINTED classes."""
-    if len(classes) > PRINTED:
-        return
-    width = max(len(str(counts.max().item())), *map(len, classes)) + 1
-    yield "confusion matrix (rows: true classes, columns: predicted):"
-    yield " " * (width + 1) + "".join(f"{name:>{width}}" for name in classes)
-    for name, row in zip(classes, counts.tolist(), strict=True):
-        yield f" {name:>{width}}" + "".join(f"{count:{width}}" for count in row)
-
-
-def confusion_report(classes, counts, unit):
-    """The confusion matrix and the accuracies."""
-    return [*matrix(classes, counts), *accuracies(classes, counts, unit)]
-
-
-def accuracies(classes, counts, unit):
-    """Accuracy on the test examples of each class, and in all."""
-    for name, row, right in zip(classes, counts, counts.diagonal(), strict=True):
-        share = f"{100 * right / row.sum():6.2f}%" if row.sum() else "no examples"
-        yield f"  {name:12} {share}"
-    right, all_ = counts.diagonal().sum().item(), counts.sum().item()
-    yield f"test accuracy: {100 * right / all_:.2f}% of {all_:,} {unit}"
-
-
-def lines(pieces):
-    """The lines of a text in pieces that end with lines."""
-    return (line for piece in pieces for line in piece.splitlines())
 
 
 def lengths(of, numbers, unit):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.datasets.catalog import find_set, list_datasets
+from course_lib.text.unicode_text import check_text
 
 PathLike = str | Path
 PIECE = 2**20  # characters that are read at once
@@ -115,6 +116,10 @@ def json_lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 raise ValueError(f"{file}, line {number} is not JSON: {error}") from None
             if not isinstance(row, dict):
                 raise ValueError(f"{file}, line {number} is not a JSON object: {line!r:.60}")
+            try:
+                check_text("".join(value for value in row.values() if isinstance(value, str)))
+            except ValueError:
+                raise ValueError(f"{file}, line {number} contains half of a character") from None
             yield number, row
 
 
@@ -162,7 +167,7 @@ class TextFiles:
             for document in documents(file):
                 digest = hashlib.sha256()
                 for piece in document:
-                    digest.update(piece.encode(errors="surrogatepass"))
+                    digest.update(piece.encode())
                     self.characters += len(piece)
                     self.alphabet.update(piece)
                 digests.append(digest.digest()[:8])
@@ -226,7 +231,7 @@ class TextFiles:
         held, digest = list[str](), hashlib.sha256()
         for piece in document:
             held.append(piece)
-            digest.update(piece.encode(errors="surrogatepass"))
+            digest.update(piece.encode())
         side = self.sides.get(digest.digest()[:8], "train")
         yield from ((side, piece) for piece in (*held, "\n\n"))
 

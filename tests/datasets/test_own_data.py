@@ -244,6 +244,7 @@ BAD = {  # what is written, what loads it, and what the message names; {} is the
     "empty text": ({"t.txt": ""}, load_text, "{} is empty (0 bytes)"),
     "text in latin-1": ({"t.txt": b"a\n" * 9 + b"\xe9\n"}, load_text, "{}, line 10: byte 0xe9 is not UTF-8"),
     "no text": ({"t.jsonl": '{"text": "a"}\n{"body": 1}\n'}, load_text, '{}, line 2 has no "text"'),
+    "half": ({"t.jsonl": '{"text": "\\ud83d"}\n'}, load_text, "{}, line 1 contains half of a character"),
     "no texts": ({"t/a.pdf": "x"}, up(load_text), "holds no file that ends in .txt"),
 }
 
