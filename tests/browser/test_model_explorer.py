@@ -124,7 +124,9 @@ def test_each_step_of_the_tour_shows_what_it_is_about(browser, address, look) ->
             part = page.locator(".mx-toured").first.bounding_box()
             assert page.evaluate("document.body.scrollWidth") <= width
             assert bar["y"] >= 0 and 0 <= part["y"] and part["y"] + part["height"] <= height, step["title"]
-            assert i == 1 or part["y"] >= bar["y"] + bar["height"], step["title"]  # step 1 is about the toolbar
+            assert i == 1 or part["y"] >= bar["y"] + bar["height"], step[
+                "title"
+            ]  # step 1 is about the toolbar
             press(page, "tour-next")
 
 
