@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.datasets import load_labelled
-from course_lib.experiments import symmetry_denoiser, text_classifiers, vit_controls
 from course_lib.exercises import catalogue
+from course_lib.experiments import symmetry_denoiser, text_classifiers, vit_controls
 from course_lib.layers import EncoderBlock, MultiHeadAttention
 from course_lib.tasks.image_classification import accuracy
 

@@ -40,8 +40,8 @@ TOUR = (
     ),
     _step(
         "A head", "head", ".mx-map",
-        "Attention happens in heads, and each head has a map of weights: row by row, how much one token takes "
-        "from the others.",
+        "Attention happens in heads, and each head has a map of weights: row by row, how much one token "
+        "takes from the others.",
     ),
     _step(
         "A weight", "head", ".mx-product",
@@ -55,8 +55,8 @@ TOUR = (
     ),
     _step(
         "The next token", "next", ".mx-next-bars",
-        "After the last block, the newest vector becomes a probability for every token of the vocabulary; one "
-        "is chosen, and everything runs again with one more token.",
+        "After the last block, the newest vector becomes a probability for every token of the vocabulary; "
+        "one is chosen, and everything runs again with one more token.",
     ),
     _step(
         "The chapters", "model", ".mx-about",

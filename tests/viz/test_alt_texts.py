@@ -250,8 +250,8 @@ CASES: dict[str, tuple[Callable[[], object], str, str]] = {
 }  # fmt: skip
 DRAWN = {name: (draw, said) for name, (draw, said, _) in CASES.items()}
 MODULES = (classification_figures, decoding_figures, inside_figures, letter_figures, pixel_figures,
-           real_data_figures, recurrence_figures, scaling_figures, score_figures, softmax_figures, vit_figures,
-           vit_interpret_figures, vit_training_figures)  # fmt: skip
+           real_data_figures, recurrence_figures, scaling_figures, score_figures, softmax_figures,
+           vit_figures, vit_interpret_figures, vit_training_figures)  # fmt: skip
 
 
 @pytest.fixture

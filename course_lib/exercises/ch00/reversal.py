@@ -17,8 +17,8 @@ MIRROR = Exercise(
         ),
         mistake(
             "your map is off by one",
-            "Positions count from 0, so position i takes the letter at n − 1 − i. Check that position 0 takes the "
-            "last letter.",
+            "Positions count from 0, so position i takes the letter at n − 1 − i. Check that position 0 "
+            "takes the last letter.",
             lambda n: torch.eye(n).flip(0).roll(1, 1),
             lambda n: torch.eye(n).flip(0).roll(-1, 1),
         ),
@@ -31,8 +31,8 @@ MIRROR = Exercise(
         ),
         mistake(
             "your map spreads the weight over all letters",
-            "Then every position gets the same average of all letters. Put the whole weight, 1, on one letter "
-            "in each row.",
+            "Then every position gets the same average of all letters. Put the whole weight, 1, on one "
+            "letter in each row.",
             lambda n: torch.full((n, n), 1 / n),
         ),
         mistake(
@@ -83,7 +83,7 @@ BAG = Exercise(
         ),
         mistake(
             "your code removes every copy of the letter at position i",
-            "Only position i itself cannot be the one that is needed. Another copy of the same letter can be.",
+            "Only position i itself cannot be the one that is needed. A copy of the same letter can be.",
             lambda string, i: _most(string.replace(string[i], "")) / (len(string) - 1),
             lambda string, i: (
                 _most(string.replace(string[i], "")) / max(1, len(string.replace(string[i], "")))
@@ -91,7 +91,7 @@ BAG = Exercise(
         ),
         mistake(
             "your code returns a count, not a probability",
-            "Divide the number of times that the most frequent letter appears by the number of other letters.",
+            "Divide how often the most frequent letter appears by the number of other letters.",
             lambda string, i: _most(_others(string, i)),
         ),
         mistake(
@@ -102,8 +102,8 @@ BAG = Exercise(
         ),
         mistake(
             "your code guesses the letter at position i",
-            "The letter that is needed comes from another position, so its own letter is a good guess only if "
-            "it is the most frequent among the others.",
+            "The letter that is needed comes from another position, so its own letter is a good guess only "
+            "if it is the most frequent among the others.",
             lambda string, i: _others(string, i).count(string[i]) / (len(string) - 1),
             lambda string, i: string.count(string[i]) / len(string),
         ),
