@@ -1,26 +1,63 @@
 """Notebooks that train on `best_device()` run from top to bottom on another device, with short training runs.
 
-What a notebook can get wrong where no GPU is at hand is an operation on tensors of two devices.
+What a notebook can get wrong where no GPU is at hand is an operation on tensors of two devices, a setting
+for a GPU that does not fit, and an output or assert that holds only on the CPU.
 """
 
+import ast
+import json
 import os
+import re
 import subprocess
 import sys
 
+import nbformat
 import pytest
-from helpers import short_notebook
+from helpers import gpu_budgets, short_notebook
 from helpers.solutions import NOTEBOOKS
 
-QUICK = ("06d_", "07_", "08c_")  # the others take minutes on a device made of CPU memory
-TRAINING = [path for path in NOTEBOOKS if path.name.startswith(QUICK)]
 SECOND = bool(os.environ.get("COURSE_SECOND_DEVICE"))
 PLACES = ["second:0"] if SECOND else [pytest.param("cuda", marks=pytest.mark.cuda)]
+REPEAT = "run tests/helpers/gpu_budgets.py with this chapter's number: it makes the table in docs/gpu.md"
+NOISE = "1e-6"  # relative, of every matrix product, softmax and norm: as other kernels round
+
+
+def code(path) -> str:
+    cells = nbformat.read(path, as_version=4).cells
+    return "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+
+
+TRAINING = [path for path in NOTEBOOKS if "best_device()" in code(path)]
 
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in TRAINING])
 def test_every_cell_runs_on_the_device(path, place, tmp_path):
-    variables = os.environ | ({} if SECOND else {"COURSE_DEVICE": place})
-    command = [sys.executable, short_notebook.__file__, path]
+    variables = os.environ | ({"SECOND_NOISE": NOISE} if SECOND else {"COURSE_DEVICE": place})
+    command = [sys.executable, short_notebook.__file__, path, tmp_path / "costs.json"]
     run = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=900)
     assert run.returncode == 0, run.stderr[-3000:]
+    known = json.loads(gpu_budgets.COSTS.read_text(encoding="utf-8")).get(path.name.partition("_")[0])
+    if SECOND and known:  # the table in docs/gpu.md
+        found = json.loads((tmp_path / "costs.json").read_text())
+        ran = {step["cell"] for step in found}  # not those whose data set is not to be had
+        for step, before in zip(found, (one for one in known["gpu"] if one["cell"] in ran), strict=True):
+            assert {step[key] == before[key] for key in ("cell", "steps", "precision")} == {True}, REPEAT
+            assert step["operations"] == pytest.approx(before["operations"], rel=0.1), REPEAT
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in NOTEBOOKS])
+def test_a_training_run_names_its_device(path):
+    """So no notebook that the test above leaves out can use a GPU."""
+    text = code(path)
+    if re.search(r"from course_lib\.training import .*\btrain\b", text):
+        calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+        for call in (call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "train"):
+            (device,) = (ast.unparse(word.value) for word in call.keywords if word.arg == "device")
+            assert device == ("device" if path in TRAINING else "'cpu'"), ast.unparse(call)
+
+
+def test_the_chapters_that_train_are_all_there():
+    assert {path.name.partition("_")[0] for path in TRAINING} >= {
+        *("05", "06", "06c", "06d", "07", "07c", "07d", "08", "08c", "09", "10")
+    }
