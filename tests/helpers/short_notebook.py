@@ -1,11 +1,10 @@
-"""Run a notebook with short training runs: `python short_notebook.py NOTEBOOK COSTS [--whole]`.
+"""Run a notebook with short training runs: `python short_notebook.py NOTEBOOK COSTS`.
 
 With COURSE_SECOND_DEVICE set, it trains on the device made of CPU memory, with the settings for a GPU.
 Outputs and asserts about trained models belong to whole training runs, which nbval makes. All others
 must hold here as well: they are how a notebook compares two ways to compute the same.
 
-COSTS: a file for what the first step of each training run costs, as JSON. --whole: each run takes one step,
-on a whole batch.
+COSTS: a file for what a training step of each run costs on the second device, as JSON.
 """
 
 import ast
@@ -16,7 +15,6 @@ import json
 import math
 import os
 import sys
-import time
 from pathlib import Path
 
 if os.environ.get("COURSE_SECOND_DEVICE"):
@@ -35,47 +33,75 @@ from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import Trainer
 
 STEPS, ROWS = 4, 8  # of a run, and of a batch
-TRAINS = {"train", "pretrain", "train_denoiser", "backward"}  # names that make trained models
+# Functions that train the models they are given, or new ones.
+TRAIN = {"train", "pretrain", "train_denoiser", "train_translator", "trained", "my_train"}
+TRAINING_METHODS = {"backward", "make"}  # of a loss; of the sweep in chapter 7c
 EQUALITY = {"allclose", "isclose", "equal"}
 
 
 class Shorter(ast.NodeTransformer):
     """Cuts loops of training steps, and drops the asserts about trained models.
 
-    A name is trained if its value comes from a call in TRAINS, through whatever functions and names. Asserts
-    that say that two things are equal stay: they must hold after any number of steps.
+    A function trains if it calls one in TRAIN, or TRAINING_METHODS. What it returns is trained, what it is
+    given, and what comes from either, through whatever names. Asserts that say that two things are equal stay:
+    they must hold after any number of steps.
     """
 
     def __init__(self) -> None:
-        self.trained = set(TRAINS)
+        self.trains, self.trained = set(TRAIN), set()
+
+    def from_training(self, *nodes: ast.AST) -> bool:
+        known = self.trains | self.trained
+        return any(_names(node) & known or _attributes(node) & TRAINING_METHODS for node in nodes)
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:  # noqa: N802
-        about = _names(node)
-        return ast.copy_location(ast.Pass(), node) if about & self.trained and not about & EQUALITY else node
+        dropped = self.from_training(node) and not _attributes(node) & EQUALITY
+        return ast.copy_location(ast.Pass(), node) if dropped else node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
         for name, default in zip(node.args.args[::-1], node.args.defaults[::-1], strict=False):
             if name.arg == "steps" and isinstance(default, ast.Constant):
                 default.value = min(default.value, STEPS)
-        if _names(node) & self.trained:
-            self.trained.add(node.name)
-        return self.generic_visit(node)
+        if _names(node) & self.trains or _attributes(node) & TRAINING_METHODS:
+            self.trains.add(node.name)
+        else:
+            self._set({node.name}, self.from_training(node))
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:  # noqa: N802
+        self.generic_visit(node)
+        for target in node.targets:  # of `x[i] = …`, x stays what it is
+            whole = isinstance(target, ast.Name | ast.Tuple)
+            self._set(_names(target), self.from_training(node.value), keep=not whole)
+        return node
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        if isinstance(node, ast.Assign | ast.AugAssign | ast.NamedExpr | ast.For | ast.comprehension):
-            value = node.iter if isinstance(node, ast.For | ast.comprehension) else node.value
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if _names(value) & self.trained:
-                self.trained |= set().union(*map(_names, targets))
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):  # losses.append(loss)
-            if any(_names(argument) & self.trained for argument in node.args):
-                self.trained |= {n.id for n in ast.walk(node.func.value) if isinstance(n, ast.Name)}
+        if isinstance(node, ast.For | ast.comprehension):
+            self._set(_names(node.target), self.from_training(node.iter))
+        elif isinstance(node, ast.withitem) and node.optional_vars:
+            self._set(_names(node.optional_vars), self.from_training(node.context_expr))
+        elif isinstance(node, ast.AugAssign | ast.NamedExpr):
+            self._set(_names(node.target), self.from_training(node.value), keep=True)
+        elif isinstance(node, ast.Call):
+            if _names(node.func) & self.trains:
+                self._set(set().union(*map(_names, node.args)), trained=True)
+            elif isinstance(node.func, ast.Attribute):  # losses.append(loss)
+                self._set(_names(node.func.value), self.from_training(*node.args), keep=True)
         return super().generic_visit(node)
+
+    def _set(self, names: set[str], trained: bool, keep: bool = False) -> None:
+        if trained:
+            self.trained |= names
+        elif not keep:
+            self.trained -= names
 
 
 def _names(node: ast.AST) -> set[str]:
-    found = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    return found | {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def _attributes(node: ast.AST) -> set[str]:
+    return {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
 
 
 class Cut(int):
@@ -84,18 +110,18 @@ class Cut(int):
     asked: int
 
 
-def shorten_runs(most: int, rows: int | None) -> None:
-    """Let each run have about so many steps, on so many rows of a batch, and evaluations on less data."""
+def shorten_runs() -> None:
+    """Let each run have about STEPS steps, on ROWS rows of a batch, and evaluate on less data."""
     check, batches = TrainConfig.__post_init__, Batches.__iter__
 
     def cut(config: TrainConfig) -> None:
         check(config)
         if isinstance(config.steps, Cut):  # a copy of one that was cut
             return
-        asked = config.steps or most
+        asked = config.steps or STEPS
         every = config.evaluate_every or config.checkpoint_every or asked
         times = math.ceil(asked / every)
-        apart = math.ceil(most / times)
+        apart = math.ceil(STEPS / times)
         steps = Cut(min(asked, apart * times))
         steps.asked = asked
         short = {"steps": steps, "minutes": None}
@@ -105,7 +131,7 @@ def shorten_runs(most: int, rows: int | None) -> None:
             object.__setattr__(config, name, value)
 
     def few(self: Batches):  # a next epoch goes on where this one stops
-        return (tuple(part[:rows] for part in batch) for batch in itertools.islice(batches(self), most))
+        return (tuple(part[:ROWS] for part in batch) for batch in itertools.islice(batches(self), STEPS))
 
     TrainConfig.__post_init__, Batches.__iter__ = cut, few
     loss, share = language_modeling.mean_loss, image_classification.accuracy
@@ -114,24 +140,25 @@ def shorten_runs(most: int, rows: int | None) -> None:
 
 
 def measure_steps(costs: list[dict], names: dict) -> None:
-    """Note what each training step costs: processor time, and on the second device its work and memory."""
+    """Note what the first training step of each run costs on the second device, for a whole batch."""
     take = Trainer.training_step
 
     def measured(run: Trainer, batch: tuple) -> None:
         if run.step:
             return take(run, batch)
-        begin = time.process_time()
-        work = second_device.Work() if second_device else None
-        if work:
-            second_device.WORK = work
+        second_device.WORK = work = second_device.Work()
         take(run, batch)
-        cost = {"cell": names["__cell__"], "steps": run.config.steps.asked, "precision": run.config.precision}
-        cost["seconds"] = round(time.process_time() - begin, 4)
-        if work:
-            second_device.WORK = None
-            weights = sum(p.nbytes for p in run.plain.parameters())  # and as much for each of two moments
-            cost |= {"operations": work.operations, "multiplications": work.multiplications}
-            cost["bytes"] = 3 * weights + work.peak
+        second_device.WORK = None
+        larger = run.batches.batch_sampler.batch / len(batch[0])  # in proportion to its rows
+        weights = sum(p.nbytes for p in run.plain.parameters())  # as much for gradients, and for two moments
+        cost = {
+            "cell": names["__cell__"],
+            "steps": run.config.steps.asked,
+            "precision": run.config.precision,
+            "operations": work.operations,
+            "multiplications": round(work.multiplications * larger),
+            "bytes": round(4 * weights + (work.peak - weights) * larger),
+        }
         costs.append(cost)
 
     Trainer.training_step = measured
@@ -145,7 +172,8 @@ def run(path: Path) -> list[dict]:
     """
     names, shorter = {"__name__": "__main__"}, Shorter()
     costs: list[dict] = []
-    measure_steps(costs, names)
+    if second_device:
+        measure_steps(costs, names)
     excused: tuple[type[Exception], ...] = (ArithmeticError, LookupError, DataSetUnavailable)
     for number, cell in enumerate(nbformat.read(path, as_version=4).cells):
         if cell.cell_type != "code":
@@ -177,6 +205,6 @@ def compare(number: int, cell: nbformat.NotebookNode, printed: str) -> None:
 
 if __name__ == "__main__":
     matplotlib.use("Agg")
-    path, costs, *whole = sys.argv[1:]
-    shorten_runs(*((1, None) if whole else (STEPS, ROWS)))
-    Path(costs).write_text(json.dumps(run(Path(path))))
+    shorten_runs()
+    path, costs = map(Path, sys.argv[1:])
+    costs.write_text(json.dumps(run(path)))
