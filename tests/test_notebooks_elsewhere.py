@@ -5,6 +5,7 @@ for a GPU that does not fit, and an output or assert that holds only on the CPU.
 """
 
 import ast
+import contextlib
 import json
 import os
 import re
@@ -61,3 +62,45 @@ def test_the_chapters_that_train_are_all_there():
     assert {path.name.partition("_")[0] for path in TRAINING} >= {
         *("05", "06", "06c", "06d", "07", "07c", "07d", "08", "08c", "09", "10")
     }
+
+
+def notebook(folder, source: str, stored: str = ""):
+    cell = nbformat.v4.new_code_cell(source)
+    cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=stored)]
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), folder / "one.ipynb")
+    return folder / "one.ipynb"
+
+
+@pytest.mark.parametrize(("stored", "fits"), [("≈ loss 3\n4 rows\n", True), ("loss 3\n4 rows\n", False)])
+def test_a_line_that_changes_with_the_run_needs_its_mark(stored, fits, tmp_path):
+    path = notebook(tmp_path, "print('≈ loss 7')\nprint('4 rows')", stored)
+    with contextlib.nullcontext() if fits else pytest.raises(AssertionError, match="'loss 3' is stored"):
+        short_notebook.run(path)
+
+
+TRAIN = """
+import torch
+def train(model): model[0] = 1
+def fit(start):
+    model = [start]
+    train(model)
+    return model
+model = fit(0)
+other = 2
+score = 10 * model[0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "kept"),
+    [
+        ("score > 50", False),
+        ("model == [5]", False),
+        ("torch.equal(torch.tensor(score), torch.tensor(0))", True),
+        ("other > 3", True),
+    ],
+)
+def test_asserts_about_a_short_training_run_are_left_out_and_no_others(claim, kept, tmp_path):
+    path = notebook(tmp_path, f"{TRAIN}assert {claim}")
+    with pytest.raises(AssertionError) if kept else contextlib.nullcontext():
+        short_notebook.run(path)

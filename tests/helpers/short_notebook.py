@@ -43,8 +43,8 @@ class Shorter(ast.NodeTransformer):
     """Cuts loops of training steps, and drops the asserts about trained models.
 
     A function trains if it calls one in TRAIN, or TRAINING_METHODS. What it returns is trained, what it is
-    given, and what comes from either, through whatever names. Asserts that say that two things are equal stay:
-    they must hold after any number of steps.
+    given, and what comes from either, through whatever names. Asserts that two things are equal stay: they
+    must hold after any number of steps.
     """
 
     def __init__(self) -> None:
