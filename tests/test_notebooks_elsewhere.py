@@ -31,16 +31,26 @@ def code(path) -> str:
 TRAINING = [path for path in NOTEBOOKS if "best_device()" in code(path)]
 
 
+@pytest.fixture(scope="session")
+def results(request, tmp_path_factory):
+    """What happened in the chosen notebooks, all run by one process."""
+    folder, run = tmp_path_factory.mktemp("short"), test_every_cell_runs_on_the_device.__name__
+    items = [item for item in request.session.items if getattr(item, "originalname", "") == run]
+    chosen = [item.callspec.params["path"] for item in items]
+    variables = os.environ | ({"SECOND_NOISE": NOISE} if SECOND else {"COURSE_DEVICE": "cuda"})
+    command = [sys.executable, short_notebook.__file__, folder, *chosen]
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=3600)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return {path: json.loads((folder / f"{path.stem}.json").read_text()) for path in chosen}
+
+
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in TRAINING])
-def test_every_cell_runs_on_the_device(path, place, tmp_path):
-    variables = os.environ | ({"SECOND_NOISE": NOISE} if SECOND else {"COURSE_DEVICE": place})
-    command = [sys.executable, short_notebook.__file__, path, tmp_path / "costs.json"]
-    run = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=900)
-    assert run.returncode == 0, run.stderr[-3000:]
-    known = json.loads(gpu_budgets.COSTS.read_text(encoding="utf-8")).get(path.name.partition("_")[0])
+def test_every_cell_runs_on_the_device(path, place, results):
+    error, found = results[path]["error"], results[path]["runs"]
+    assert error is None, error
+    known = gpu_budgets.stored().get(path.name.partition("_")[0])
     if SECOND and known:  # the table in docs/gpu.md
-        found = json.loads((tmp_path / "costs.json").read_text())
         ran = {step["cell"] for step in found}  # not those whose data set is not to be had
         for step, before in zip(found, (one for one in known if one["cell"] in ran), strict=True):
             assert {step[key] == before[key] for key in ("cell", "steps", "precision")} == {True}, REPEAT

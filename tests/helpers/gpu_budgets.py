@@ -29,13 +29,22 @@ DEVICES = {
 BY_HAND = {"06": 1507}  # steps of its own loop: each is like the first that the library takes there
 
 
-def measured(notebook: Path) -> list[dict]:
-    """The cost of a step of each training run of a notebook."""
+def stored() -> dict[str, list[dict]]:
+    """The cost of a step of each training run, by chapter."""
+    return json.loads(COSTS.read_text(encoding="utf-8"))
+
+
+def measured(notebooks: list[Path]) -> dict[str, list[dict]]:
+    """The same, measured now."""
     with tempfile.TemporaryDirectory() as folder:
-        costs = Path(folder) / "costs.json"
-        command = [sys.executable, short_notebook.__file__, notebook, costs]
+        command = [sys.executable, short_notebook.__file__, folder, *notebooks]
         subprocess.run(command, cwd=folder, env=os.environ | {"COURSE_SECOND_DEVICE": "1"}, check=True)
-        return json.loads(costs.read_text())
+        files = {chapter(path): Path(folder) / f"{path.stem}.json" for path in notebooks}
+        return {name: json.loads(file.read_text())["runs"] for name, file in files.items()}
+
+
+def chapter(notebook: Path) -> str:
+    return notebook.name.partition("_")[0]
 
 
 def seconds(run: dict, device: str) -> float:
@@ -47,9 +56,9 @@ def seconds(run: dict, device: str) -> float:
 
 def rows(costs: dict[str, list[dict]]) -> Iterator[str]:
     """The table, a row for each cell that trains."""
-    for chapter, found in costs.items():
+    for name, found in costs.items():
         by_cell = defaultdict(list)
-        own = [{**found[-1], "cell": None, "steps": BY_HAND[chapter]}] if chapter in BY_HAND else []
+        own = [{**found[-1], "cell": None, "steps": BY_HAND[name]}] if name in BY_HAND else []
         for run in [*own, *found]:
             by_cell[run["cell"]].append(run)
         for runs in by_cell.values():
@@ -58,7 +67,7 @@ def rows(costs: dict[str, list[dict]]) -> Iterator[str]:
             }
             times = [sum(seconds(run, device) for run in runs) for device in DEVICES]
             yield (
-                f"| {chapter} | {steps(runs)} | {largest['operations']:,} "
+                f"| {name} | {steps(runs)} | {largest['operations']:,} "
                 f"| {largest['multiplications'] / 1e9:.2f} | {largest['bytes'] / 1e9:.2f} "
                 f"| {' | '.join(f'{time:,.0f}' for time in times)} |"
             )
@@ -84,10 +93,6 @@ def write(costs: dict[str, list[dict]]) -> None:
 
 
 if __name__ == "__main__":
-    found = json.loads(COSTS.read_text(encoding="utf-8")) if COSTS.exists() else {}
-    for path in NOTEBOOKS:
-        chapter = path.name.partition("_")[0]
-        if chapter in sys.argv[1:]:
-            found[chapter] = measured(path)
+    found = stored() | measured([path for path in NOTEBOOKS if chapter(path) in sys.argv[1:]])
     COSTS.write_text(json.dumps(dict(sorted(found.items())), indent=1) + "\n", encoding="utf-8")
     write(found)

@@ -1,10 +1,12 @@
-"""Run a notebook with short training runs: `python short_notebook.py NOTEBOOK COSTS`.
+"""Run notebooks with short training runs: `python short_notebook.py FOLDER NOTEBOOK …`.
 
 With COURSE_SECOND_DEVICE set, it trains on the device made of CPU memory, with the settings for a GPU.
 Outputs and asserts about trained models belong to whole training runs, which nbval makes. All others
 must hold here as well: they are how a notebook compares two ways to compute the same.
 
-COSTS: a file for what a training step of each run costs on the second device, as JSON.
+FOLDER gets a file for each notebook, in JSON: the error that stopped it, or None; what a training step of
+each run costs on the second device; its processor time. One process runs them all, because each of them
+needs the imports, and many the pairs of the grammar.
 """
 
 import ast
@@ -15,7 +17,10 @@ import json
 import math
 import os
 import sys
+import time
+import traceback
 from pathlib import Path
+from typing import Any
 
 if os.environ.get("COURSE_SECOND_DEVICE"):
     from helpers import second_device  # before course_lib
@@ -25,17 +30,21 @@ else:
 import matplotlib
 import matplotlib.pyplot as plt
 import nbformat
+import torch
 
 from course_lib.datasets import DataSetUnavailable
 from course_lib.datasets.batching import Batches
+from course_lib.experiments import symmetry_denoiser
 from course_lib.tasks import image_classification, language_modeling
 from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import Trainer
 
+FRESH = torch.default_generator.initial_seed()  # of a kernel that has not been seeded
 STEPS, ROWS = 4, 8  # of a run, and of a batch
 # Functions that train the models they are given, or new ones.
 TRAIN = {"train", "pretrain", "train_denoiser", "train_translator", "trained", "my_train"}
 TRAINING_METHODS = {"backward", "make"}  # of a loss; of the sweep in chapter 7c
+COSTS: dict[str, Any] = {}  # of the notebook that is running: the cell, the runs so far
 EQUALITY = {"allclose", "isclose", "equal"}
 
 
@@ -134,13 +143,14 @@ def shorten_runs() -> None:
         return (tuple(part[:ROWS] for part in batch) for batch in itertools.islice(batches(self), STEPS))
 
     TrainConfig.__post_init__, Batches.__iter__ = cut, few
+    symmetry_denoiser.train_denoiser.__defaults__ = (STEPS, 0, 1e-2)  # it has a loop of its own
     loss, share = language_modeling.mean_loss, image_classification.accuracy
     language_modeling.mean_loss = lambda model, ids, **more: loss(model, ids[:1000], **more)
     image_classification.accuracy = lambda model, split, **more: share(model, split[:200], **more)
 
 
-def measure_steps(costs: list[dict], names: dict) -> None:
-    """Note what the first training step of each run costs on the second device, for a whole batch."""
+def measure_steps() -> None:
+    """Note in COSTS what the first training step of each run costs, for a whole batch."""
     take = Trainer.training_step
 
     def measured(run: Trainer, batch: tuple) -> None:
@@ -152,33 +162,30 @@ def measure_steps(costs: list[dict], names: dict) -> None:
         larger = run.batches.batch_sampler.batch / len(batch[0])  # in proportion to its rows
         weights = sum(p.nbytes for p in run.plain.parameters())  # as much for gradients, and for two moments
         cost = {
-            "cell": names["__cell__"],
+            "cell": COSTS["cell"],
             "steps": run.config.steps.asked,
             "precision": run.config.precision,
             "operations": work.operations,
             "multiplications": round(work.multiplications * larger),
             "bytes": round(4 * weights + (work.peak - weights) * larger),
         }
-        costs.append(cost)
+        COSTS["runs"].append(cost)
 
     Trainer.training_step = measured
 
 
-def run(path: Path) -> list[dict]:
-    """Run the code cells in order; an error's traceback names the cell. Returns what training steps cost.
+def run(path: Path) -> None:
+    """Run the code cells in order; an error's traceback names the cell.
 
     Models of a few steps write empty lists, say: for such errors, and names missing after them, it goes on.
     So it does for a data set that is not to be had.
     """
     names, shorter = {"__name__": "__main__"}, Shorter()
-    costs: list[dict] = []
-    if second_device:
-        measure_steps(costs, names)
     excused: tuple[type[Exception], ...] = (ArithmeticError, LookupError, DataSetUnavailable)
     for number, cell in enumerate(nbformat.read(path, as_version=4).cells):
         if cell.cell_type != "code":
             continue
-        names["__cell__"] = number
+        COSTS["cell"] = number
         tree, printed = shorter.visit(ast.parse(cell.source)), io.StringIO()
         try:
             with contextlib.redirect_stdout(printed):
@@ -191,7 +198,6 @@ def run(path: Path) -> list[dict]:
             if "raises-exception" not in cell.metadata.get("tags", ()):
                 raise
         plt.close("all")
-    return costs
 
 
 def compare(number: int, cell: nbformat.NotebookNode, printed: str) -> None:
@@ -203,8 +209,23 @@ def compare(number: int, cell: nbformat.NotebookNode, printed: str) -> None:
             raise AssertionError(f"cell {number}: {line!r} is stored, but here it prints:\n{printed}")
 
 
+def result(path: Path) -> dict[str, Any]:
+    """Run a notebook as in a fresh kernel, and say what happened."""
+    torch.manual_seed(FRESH)
+    torch.set_printoptions(profile="default")
+    COSTS["runs"], begin, error = [], time.process_time(), None
+    try:
+        run(path)
+    except Exception:
+        error = traceback.format_exc()
+    return {"error": error, "runs": COSTS["runs"], "seconds": round(time.process_time() - begin)}
+
+
 if __name__ == "__main__":
     matplotlib.use("Agg")
     shorten_runs()
-    path, costs = map(Path, sys.argv[1:])
-    costs.write_text(json.dumps(run(path)))
+    if second_device:
+        measure_steps()
+    folder, *paths = map(Path, sys.argv[1:])
+    for path in paths:
+        (folder / f"{path.stem}.json").write_text(json.dumps(result(path)))
