@@ -74,6 +74,12 @@ def test_the_chapters_that_train_are_all_there():
     }
 
 
+def test_the_page_about_gpus_has_the_table_that_follows_from_the_costs():
+    page = gpu_budgets.PAGE.read_text(encoding="utf-8")
+    _, table, _ = re.split(f"{gpu_budgets.START}|{gpu_budgets.END}", page)
+    assert table.split("\n")[4:-2] == list(gpu_budgets.rows(gpu_budgets.stored()))
+
+
 def notebook(folder, source: str, stored: str = ""):
     cell = nbformat.v4.new_code_cell(source)
     cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=stored)]

@@ -40,7 +40,11 @@ def measured(notebooks: list[Path]) -> dict[str, list[dict]]:
         command = [sys.executable, short_notebook.__file__, folder, *notebooks]
         subprocess.run(command, cwd=folder, env=os.environ | {"COURSE_SECOND_DEVICE": "1"}, check=True)
         files = {chapter(path): Path(folder) / f"{path.stem}.json" for path in notebooks}
-        return {name: json.loads(file.read_text())["runs"] for name, file in files.items()}
+        found = {name: json.loads(file.read_text()) for name, file in files.items()}
+    for name, result in found.items():
+        if result["error"]:
+            raise RuntimeError(f"chapter {name}: {result['error']}")
+    return {name: result["runs"] for name, result in found.items()}
 
 
 def chapter(notebook: Path) -> str:
@@ -58,16 +62,17 @@ def rows(costs: dict[str, list[dict]]) -> Iterator[str]:
     """The table, a row for each cell that trains."""
     for name, found in costs.items():
         by_cell = defaultdict(list)
-        own = [{**found[-1], "cell": None, "steps": BY_HAND[name]}] if name in BY_HAND else []
-        for run in [*own, *found]:
+        own = [{**found[-1], "cell": "loop", "steps": BY_HAND[name]}] if name in BY_HAND else []
+        for run in own + found:
             by_cell[run["cell"]].append(run)
-        for runs in by_cell.values():
+        for cell, runs in by_cell.items():
             largest = {
                 key: max(run[key] for run in runs) for key in ("operations", "multiplications", "bytes")
             }
             times = [sum(seconds(run, device) for run in runs) for device in DEVICES]
+            place = "its own loop" if cell == "loop" else f"cell {cell + 1}"
             yield (
-                f"| {name} | {steps(runs)} | {largest['operations']:,} "
+                f"| {name}, {place} | {steps(runs)} | {largest['operations']:,} "
                 f"| {largest['multiplications'] / 1e9:.2f} | {largest['bytes'] / 1e9:.2f} "
                 f"| {' | '.join(f'{time:,.0f}' for time in times)} |"
             )
@@ -77,13 +82,13 @@ def steps(runs: list[dict]) -> str:
     """Numbers of steps, such as `3 × 200`."""
     numbers = [run["steps"] for run in runs]
     counted = {number: numbers.count(number) for number in numbers}
-    return " + ".join(f"{n} × {steps:,}" if n > 1 else f"{steps:,}" for steps, n in counted.items()) or "–"
+    return " + ".join(f"{n} × {steps:,}" if n > 1 else f"{steps:,}" for steps, n in counted.items())
 
 
 def write(costs: dict[str, list[dict]]) -> None:
     """Put the table into the page."""
     head = (
-        "| chapter | steps | operations per step | billion multiplications per step | GB "
+        "| chapter, cell | steps | operations per step | billion multiplications per step | GB "
         f"| {' | '.join(f'seconds, {device}' for device in DEVICES)} |"
     )
     table = "\n".join([head, "|---" * (head.count("|") - 1) + "|", *rows(costs)])

@@ -67,14 +67,15 @@ class Module(_DummyBackendModule):
 
 
 class Work:
-    """What the device has done: operations, multiplications; bytes in use, and the most of them so far."""
+    """What the device has done: operations that compute, multiplications; bytes in use, and their peak."""
 
     def __init__(self):
         self.operations = self.multiplications = self.bytes = self.peak = 0
         self.users = Counter()  # tensors that share a storage
 
     def computed(self, func, args, kwargs, out):
-        self.operations += 1
+        aliases = (one.alias_info for one in func._schema.returns)
+        self.operations += not any(alias and not alias.is_write for alias in aliases)  # no views
         if (packet := func._overloadpacket) in flop_registry:
             self.multiplications += flop_registry[packet](*args, **kwargs, out_val=out) // 2
 

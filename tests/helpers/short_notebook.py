@@ -35,7 +35,7 @@ import torch
 from course_lib.datasets import DataSetUnavailable
 from course_lib.datasets.batching import Batches
 from course_lib.experiments import symmetry_denoiser
-from course_lib.tasks import image_classification, language_modeling
+from course_lib.tasks import image_classification, instructions, language_modeling
 from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import Trainer
 
@@ -44,6 +44,7 @@ STEPS, ROWS = 4, 8  # of a run, and of a batch
 # Functions that train the models they are given, or new ones.
 TRAIN = {"train", "pretrain", "train_denoiser", "train_translator", "trained", "my_train"}
 TRAINING_METHODS = {"backward", "make"}  # of a loss; of the sweep in chapter 7c
+OF_WHOLE_RUNS = ("checkpoints at steps ",)  # exact lines that say how long a run was
 COSTS: dict[str, Any] = {}  # of the notebook that is running: the cell, the runs so far
 EQUALITY = {"allclose", "isclose", "equal"}
 
@@ -68,9 +69,10 @@ class Shorter(ast.NodeTransformer):
         return ast.copy_location(ast.Pass(), node) if dropped else node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
-        for name, default in zip(node.args.args[::-1], node.args.defaults[::-1], strict=False):
-            if name.arg == "steps" and isinstance(default, ast.Constant):
-                default.value = min(default.value, STEPS)
+        if "backward" in _attributes(node):  # a loop of its own
+            for name, default in zip(node.args.args[::-1], node.args.defaults[::-1], strict=False):
+                if name.arg == "steps":
+                    default.value = min(default.value, STEPS)
         if _names(node) & self.trains or _attributes(node) & TRAINING_METHODS:
             self.trains.add(node.name)
         else:
@@ -114,9 +116,15 @@ def _attributes(node: ast.AST) -> set[str]:
 
 
 class Cut(int):
-    """A number of steps that was cut; `asked` is the one before."""
+    """A setting that was cut; `asked` is the one before."""
 
     asked: int
+
+    @classmethod
+    def to(cls, value: int, asked: int) -> "Cut":
+        cut = cls(value)
+        cut.asked = asked
+        return cut
 
 
 def shorten_runs() -> None:
@@ -125,18 +133,16 @@ def shorten_runs() -> None:
 
     def cut(config: TrainConfig) -> None:
         check(config)
-        if isinstance(config.steps, Cut):  # a copy of one that was cut
-            return
-        asked = config.steps or STEPS
-        every = config.evaluate_every or config.checkpoint_every or asked
-        times = math.ceil(asked / every)
+        names = ("steps", "evaluate_every", "checkpoint_every")
+        # a copy of a config, with changes, has settings that were cut, and others
+        asked = {name: getattr(getattr(config, name), "asked", getattr(config, name)) for name in names}
+        steps = asked["steps"] or STEPS
+        every = asked["evaluate_every"] or asked["checkpoint_every"] or steps
+        times = math.ceil(steps / every)
         apart = math.ceil(STEPS / times)
-        steps = Cut(min(asked, apart * times))
-        steps.asked = asked
-        short = {"steps": steps, "minutes": None}
-        for name in ("evaluate_every", "checkpoint_every"):
-            short[name] = math.ceil(getattr(config, name) * apart / every)
-        for name, value in short.items():
+        short = {name: Cut.to(math.ceil(asked[name] * apart / every), asked[name]) for name in names[1:]}
+        short["steps"] = Cut.to(min(steps, apart * times), steps)
+        for name, value in (short | {"minutes": None}).items():
             object.__setattr__(config, name, value)
 
     def few(self: Batches):  # a next epoch goes on where this one stops
@@ -144,6 +150,7 @@ def shorten_runs() -> None:
 
     TrainConfig.__post_init__, Batches.__iter__ = cut, few
     symmetry_denoiser.train_denoiser.__defaults__ = (STEPS, 0, 1e-2)  # it has a loop of its own
+    instructions.is_correct = lambda request, answer: len(answer) % 2 == 0  # or no judge prefers any answer
     loss, share = language_modeling.mean_loss, image_classification.accuracy
     language_modeling.mean_loss = lambda model, ids, **more: loss(model, ids[:1000], **more)
     image_classification.accuracy = lambda model, split, **more: share(model, split[:200], **more)
@@ -205,7 +212,9 @@ def compare(number: int, cell: nbformat.NotebookNode, printed: str) -> None:
     stored = "".join(output.text for output in cell.outputs if output.get("name") == "stdout")
     lines = iter(printed.splitlines())
     for line in stored.splitlines():
-        if line and not line.startswith("≈") and line not in lines:  # `in` moves the iterator on
+        if line.startswith(("≈", *OF_WHOLE_RUNS)) or not line:
+            continue
+        if line not in lines:  # `in` moves the iterator on
             raise AssertionError(f"cell {number}: {line!r} is stored, but here it prints:\n{printed}")
 
 
