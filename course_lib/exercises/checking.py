@@ -5,6 +5,7 @@ import inspect
 import linecache
 import math
 import numbers
+import sys
 import textwrap
 import traceback
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from course_lib.exercises.code import noticed
 from course_lib.exercises.comparing import NOT_TRIED, CallResult, alike, call, describe, difference
 from course_lib.exercises.exercise import Answer, Exercise, Mistake, value
 from course_lib.exercises.hints import pattern, place
+from course_lib.exercises.repairing import repaired
 
 WIDTH = 88
 STUB = {"RESUME", "NOP", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE"}  # all that a body of `...` compiles to
@@ -136,14 +138,21 @@ def _hint(
     error = results[first].error
     if exercise.inputs == ((),) or results[first].value is None and not error:
         return None
-    if error:
+    change = repaired(exercise, answer, expected, first)
+    if error and not change:
         if " ^: " in str(error):
             return "In Python, a power is written **; ^ is the exclusive or of whole numbers."
+        if isinstance(error, NameError) and error.name in sys.stdlib_module_names:
+            return f"`{error.name}` is a module of Python: add `import {error.name}`."
         works = first and not _hits_ellipsis(error)
         said = "It works on the inputs before this one: does it depend on a size or a number of axes?"
         return said if works else None
+    if error:
+        return change
     found = pattern(results, expected, exercise.tolerance) or explained(exercise, results, expected)
-    return found or place(results, expected, exercise.tolerance) or noticed(exercise, answer, first)
+    if found and change and found.endswith(("is wrong.", "in other places.")):
+        return f"{found} {change}"
+    return found or change or place(results, expected, exercise.tolerance) or noticed(exercise, answer, first)
 
 
 def _counterexample(

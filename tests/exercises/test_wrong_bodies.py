@@ -20,8 +20,9 @@ NAMED = 0.87  # of all; the others get only the smallest counterexample
 # What a message without a known mistake can say, beyond the counterexample.
 SAID = (
     ".item()", "is close", "is of type", "has dtype", "has type", "returns None", "in place",
-    "no gradient can flow", "contains NaN", "written **", "Each row", "Each column", "Called twice",
-    "never uses", "It works on", "Wherever your list", "On every input, your",
+    "no gradient can flow", "contains NaN", "written **",
+    "add `import", "Your function would be right", "Each row", "Each column", "Called twice", "never uses",
+    "It works on", "Wherever your list", "On every input, your",
 )  # fmt: skip
 TOO_VAGUE = "but also in other places"  # of True and False: where is not said
 
