@@ -49,7 +49,7 @@ FAMILIES = [
         "cat stack",
     )
 ]
-ARITHMETIC = ast.Name | ast.Call | ast.BinOp | ast.Subscript | ast.Attribute
+ARITHMETIC = ast.Name | ast.Call | ast.BinOp | ast.UnaryOp | ast.Subscript | ast.Attribute
 
 
 Span = tuple[tuple[int, int], tuple[int, int]]  # of the source: lines and columns of both ends
@@ -61,7 +61,7 @@ class _TooLongError(BaseException):
 
 @dataclass(frozen=True, eq=False)
 class _Edit:
-    """One change: `parent.field`, or its entry at `index`, becomes `new`. The words follow "would be right"."""
+    """One change: `parent.field`, or its entry at `index`, becomes `new`; words follow "would be right"."""
 
     parent: ast.AST
     field: str
@@ -81,7 +81,10 @@ class _Edit:
 
 
 def repaired(exercise: Exercise, answer: Any, expected: Sequence[CallResult], first: int) -> str | None:
-    """The change that makes right an answer that is wrong for the first time on input `first`, if one does."""
+    """The change that makes an answer right, in words; None if there is none.
+
+    first: the first input on which the answer is wrong.
+    """
     try:
         source = textwrap.dedent(inspect.getsource(answer))
         tree = ast.parse(source)
@@ -90,7 +93,7 @@ def repaired(exercise: Exercise, answer: Any, expected: Sequence[CallResult], fi
     if not isinstance(tree.body[0], ast.FunctionDef) or answer.__closure__:
         return None
     order = [first, *(i for i in range(len(expected)) if i != first)]
-    groups = _groups(list(_edits(tree.body[0], _constants(exercise.reference))), source)
+    groups = _groups(list(_edits(tree.body[0], _constants(exercise.reference, answer))), source)
     _count_rounds(tree)
     with _quietly():
         for together in groups[:MOST]:
@@ -161,9 +164,12 @@ def _groups(edits: list[_Edit], source: str) -> list[list[_Edit]]:
     return [[edit] for edit in edits] + several
 
 
-def _constants(function: Callable) -> set[int | float]:
-    code = getattr(function, "__code__", None)
-    return {one for one in code.co_consts if type(one) in (int, float) and abs(one) < 1e5} if code else set()
+def _constants(reference: Callable, answer: Any) -> set[int | float]:
+    """Numbers of the reference, and those that have a name in the notebook, such as PAD."""
+    code = getattr(reference, "__code__", None)
+    named = [one for name, one in answer.__globals__.items() if name.isupper()]
+    found = [*(code.co_consts if code else ()), *named]
+    return {one for one in found if type(one) in (int, float) and abs(one) < 1e5}
 
 
 def _said(source: str, tree: ast.Module, edit: _Edit) -> str:
@@ -197,8 +203,9 @@ def _short(text: str) -> str:
 
 def _edits(function: ast.FunctionDef, known: set[int | float]) -> Iterator[_Edit]:
     """All changes, the likeliest mistakes first."""
-    names = sorted({node.id for node in ast.walk(function) if isinstance(node, ast.Name)
-                    and isinstance(node.ctx, ast.Store)} | {one.arg for one in function.args.args})  # fmt: skip
+    found = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    names = {node.id for node in found if isinstance(node.ctx, ast.Store)}
+    names = sorted(names | {one.arg for one in function.args.args})
     places = [place for part in function.body for place in _places(part)]
     for i, statement in enumerate(function.body):
         places.append((function, "body", i, statement))
@@ -336,6 +343,8 @@ def _additions(node: ast.AST, parent: ast.AST, names: list[str], known: set) -> 
         yield ast.BinOp(ast.Constant(1), ast.Sub(), node), "with 1 minus {}", node
         yield ast.BinOp(node, ast.Pow(), ast.Constant(0.5)), "with the root of {}", node
         yield ast.BinOp(node, ast.Pow(), ast.Constant(2)), "with the square of {}", node
+        yield ast.BinOp(ast.Constant(2), ast.Mult(), node), "with twice {}", node
+        yield ast.BinOp(node, ast.Div(), ast.Constant(2)), "with half of {}", node
         yield ast.Attribute(node, "mT", ast.Load()), "if {} were transposed", node
         yield ast.Attribute(node, "T", ast.Load()), "if {} were transposed", node
         for one in sorted({0, 1, *known}):
