@@ -12,6 +12,7 @@ NOWHERE = "http://127.0.0.1:9"  # a port where nobody listens
 ABSENT = ("COURSE_DATA",)
 VARIABLES = {
     "ATEN_CPU_CAPABILITY": "default",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",  # otherwise PyTorch's plain kernels expect AVX-512 to pack bf16 for oneDNN
     "OMP_NUM_THREADS": "1",
     **{f"{scheme}_PROXY": NOWHERE for scheme in ("HTTP", "HTTPS", "ALL")},
     **{f"{scheme}_proxy": NOWHERE for scheme in ("http", "https", "all")},
