@@ -179,7 +179,7 @@ class Experiment(Generic[Result]):
             parser.error(f"nothing is planned for parts or names {given.parts}, seeds {given.seeds}; {parts}")
 
 
-def every(**choices: Iterable[Any]) -> Plan:
+def every(**choices: Iterable[Any]) -> Callable[[], list[dict[str, Any]]]:
     """A plan of all combinations of these choices, as dictionaries; the last choice varies fastest."""
     return lambda: [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
 
