@@ -24,8 +24,15 @@ ROWS: dict[str, Callable[[Plan], Iterator[Comparison]]] = {
 NOTHING = {"precision": "bf16 is not measurably faster than fp32 on this device"}
 
 
-def run(names: Iterable[str], plan: Plan, tell: Callable[[str], None]) -> dict[str, Any]:
+def run(
+    names: Iterable[str],
+    plan: Plan,
+    tell: Callable[[str], None],
+    keep: Callable[[dict], None] = lambda found: None,
+) -> dict[str, Any]:
     """Measure these rows, passing each result to `tell` as text; returns the numbers.
+
+    keep: gets the numbers so far after each row, so that an interrupted run leaves those.
 
     Raises ValueError for an unknown name, before anything is measured.
     """
@@ -46,7 +53,9 @@ def run(names: Iterable[str], plan: Plan, tell: Callable[[str], None]) -> dict[s
         if len(measured) == count:
             left_out[name] = NOTHING.get(name, "nothing to measure")
             tell(f"{name}: left out, {left_out[name]}\n")
-    return {"machine": facts, "measured": today, "rows": measured, "left_out": left_out}
+        found = {"machine": facts, "measured": today, "rows": measured, "left_out": left_out}
+        keep(found)
+    return found
 
 
 def renewed(stored: dict[str, Any], fresh: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.training.precision import autocast
+from course_lib.utils.device import wait_for
 
 Turn = Callable[[int], int | float]  # round number -> units of work done in it
 
@@ -134,19 +135,13 @@ def rounds(comparison: Comparison, sides: Mapping[str, Turn], plan: Plan) -> Non
     begin, number = time.perf_counter(), 0
     while number < plan.least or (number < plan.most and time.perf_counter() - begin < plan.seconds):
         for name, turn in sides.items():
-            wait(plan.device)
+            wait_for(plan.device)
             start = time.perf_counter()
             amount = turn(number)
-            wait(plan.device)
+            wait_for(plan.device)
             comparison.seconds[name].append(time.perf_counter() - start)
             comparison.amounts[name].append(amount)
         number += 1
-
-
-def wait(device: str) -> None:
-    """Wait until a GPU has finished its work."""
-    if device.startswith("cuda"):
-        torch.cuda.synchronize(device)
 
 
 class Trainer:

@@ -23,6 +23,7 @@ from course_lib.benchmarks import (
 from course_lib.benchmarks.timing import Comparison, Plan, Ratio, Spread, measure
 from course_lib.benchmarks.workload import TINY
 from course_lib.cli import bench
+from course_lib.cli.requirements import ROOT
 from course_lib.models.seq2seq import Seq2Seq
 from course_lib.tasks.translation import TranslationLoss
 from course_lib.text.tokenizers import BOS, EOS, PAD
@@ -342,6 +343,34 @@ def test_command_refuses_what_it_cannot_do(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(ValueError, match="--device='cuda': this machine has cpu"):
         command("training", "--device", "cuda")
+
+
+def test_the_page_shows_what_is_stored_for_gpus(tmp_path):
+    page = ROOT / "docs" / "results.md"
+    (tmp_path / "results.md").write_text(page.read_text(encoding="utf-8"), encoding="utf-8")
+    report.show_gpus(tmp_path / "results.md", bench.RESULTS)
+    assert (tmp_path / "results.md").read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
+    (name, stored), *_ = stored_results(widgets=False)
+    stored["machine"]["gpu"] = "Tesla T4"
+    report.write(tmp_path / "tesla-t4.json", stored)
+    report.show_gpus(tmp_path / "results.md", tmp_path)
+    text = (tmp_path / "results.md").read_text(encoding="utf-8")
+    ours = stored["rows"][0]["sides"]["ours"]["median"]
+    assert "Tesla T4, torch" in text and f"ours {ours:,.0f}, nn.Transformer" in text
+    assert text.count("Not measured yet.") == 0 and text.count("\n| training |") == 3
+
+
+def test_with_store_an_interrupted_run_leaves_the_rows_that_it_measured(tmp_path, monkeypatch):
+    def row(plan):
+        yield measure(Comparison("row", "case", "s", "a"), {"a": lambda number: 1.0}, plan)
+
+    def interrupted(plan):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rows, "ROWS", {"row": row, "other": interrupted})
+    with pytest.raises(KeyboardInterrupt):
+        command("row", "other", "--device", "cpu", "--quick", "--store", "--out", str(tmp_path / "a.json"))
+    assert [row["row"] for row in json.loads((tmp_path / "a.json").read_text())["rows"]] == ["row"]
 
 
 def stored_results(widgets):

@@ -56,7 +56,7 @@ PREVIOUS_HEAD = Exercise(
         (torch.stack([_one_sharp_query(6), _shifted(6, -1, 3.0), _shifted(6, 1, 5.0), _all_on_one(6, 0)]),),
         (torch.stack([_shifted(5, 0, 3.0), _all_on_one(5, 1), _shifted(5, -1, 3.0)]),),
         (torch.stack([_rows(5, 0.4, 0.4, 0.4, 0.4), _rows(5, 0.9, 0.1, 0.9, 0.9)]),),
-        (torch.stack([_rows(4, 0.5, 0.5, 0.5, first=1.0), _rows(4, 0.6, 0.6, 0.6)]),),
+        (torch.stack([_rows(4, 0.5, 0.5, 0.5, first=1.0), _rows(4, 0.9, 0.45, 0.45)]),),
         (torch.stack([_rows(4, 0.4, 0.4, 0.7), _rows(4, 0.8, 0.8, 0.5)]),),
     ),
     mistakes=(

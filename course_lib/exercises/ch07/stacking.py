@@ -123,7 +123,7 @@ GPT = Exercise(
         ),
         mistake(
             "your model applies the final norm before the blocks",
-            "Each block begins with a norm of its own. What nothing normalizes is the sum after the last "
+            "Each block begins with its own norm. What nothing normalizes is the sum after the last "
             "block.",
             _gpt(norms=("first",)),
             _gpt(norms=("first", "last")),

@@ -68,7 +68,7 @@ SEQUENCE = Exercise(
         ),
         mistake(
             "your code adds the class token to the patches",
-            "The class token is a vector of its own, before the patches.",
+            "The class token has its own vector, before the patches.",
             lambda patches, class_token, positions: (
                 torch.cat([torch.zeros_like(patches[:, :1]), patches + class_token], dim=1) + positions
             ),

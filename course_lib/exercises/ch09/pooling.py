@@ -12,7 +12,7 @@ def random_states(batch: int, tokens: int, d_model: int, seed: int = 0) -> Tenso
 
 SMALL = (torch.tensor([[[1.0, -2.0], [3.0, -6.0], [8.0, 4.0]]]), torch.tensor([[True, True, False]]))
 LARGE = (
-    random_states(3, 5, 4),
+    random_states(3, 5, 4).round(),  # some features of real tokens are 0
     torch.tensor([[1, 1, 1, 0, 0], [1, 0, 0, 0, 0], [1, 1, 1, 1, 0]], dtype=torch.bool),
 )
 FAR_BELOW = (-1e5 * (2 + LARGE[0].abs()), LARGE[1])  # no fill value of the size of -1000 is below these
