@@ -76,6 +76,7 @@ def test_only_attention_moves_letters_and_without_positions_it_sees_a_bag() -> N
     assert 0.15 < bag - 0.05 < found["positions"] < bag + 0.02
 
 
+@pytest.mark.slow
 def test_one_head_cannot_hold_two_averages_and_two_heads_can() -> None:
     """Chapter 3, section 6: each token's left and right neighbor on a circle."""
     errors = {}
@@ -95,6 +96,7 @@ def test_one_head_cannot_hold_two_averages_and_two_heads_can() -> None:
     assert errors[1] > 0.4 and errors[2] < 0.1
 
 
+@pytest.mark.slow
 def test_any_order_of_the_patches_works_if_it_is_always_the_same() -> None:
     """Chapter 8, section 7."""
     found = {}
@@ -106,6 +108,7 @@ def test_any_order_of_the_patches_works_if_it_is_always_the_same() -> None:
     assert in_order > 0.88 and 0.4 < max(found["B: per-image order"], found["no positions"]) < in_order - 0.08
 
 
+@pytest.mark.slow
 def test_convolutions_and_a_mean_read_moved_digits_and_a_vit_does_not() -> None:
     """Chapter 8c, section 2: 200 training images."""
     names = ("ViT", "convolutions, flattened", "convolutions, mean pooling")
@@ -114,6 +117,7 @@ def test_convolutions_and_a_mean_read_moved_digits_and_a_vit_does_not() -> None:
     assert vit["moved"] + 0.05 < flat["moved"] < pooled["moved"] - 0.1
 
 
+@pytest.mark.slow
 def test_pretraining_helps_where_labels_are_few() -> None:
     """Chapter 9, section 6: LoRA on 400 labels."""
     task = text_classifiers.FewLabels.of(load_labelled("reviews"), SEED)
@@ -121,6 +125,7 @@ def test_pretraining_helps_where_labels_are_few() -> None:
     assert untrained < 70 and pretrained > untrained + 12
 
 
+@pytest.mark.slow
 def test_attention_finds_the_distant_mirror_pixel() -> None:
     """Chapter 10, section 7: errors in column 2, whose mirror pixel is nine columns away, and in column 6."""
     attention = symmetry_denoiser.train_mirrors(attention=True, seed=SEED)
