@@ -21,14 +21,18 @@ VARIABLES = {
 }
 CONFIG = 'c.InteractiveShellApp.extensions = ["course_lib.cli.boundaries"]\n'
 
-# In tests/: the same on every processor (commands, data, figures, style), or the longest training runs.
+# In tests/: the same on every processor (commands, data, figures, style, copies of modules), or the longest
+# training runs.
 LEFT_OUT = (
     "benchmarks",
     "browser",
     "cli",
+    "colab",
     "datasets",
     "lectures/test_coverage.py",
     "tasks/test_real_translation.py",
+    "test_contracts.py",
+    "test_copies.py",
     "test_github.py",
     "test_layering.py",
     "test_mutation.py",

@@ -148,7 +148,7 @@ def test_a_lack_of_memory_is_no_bug(monkeypatch, capsys):
     monkeypatch.setattr(doctor, "run", lambda args: torch.empty(2**60))
     assert command_line.main(["doctor"]) == 1
     said = capsys.readouterr().err
-    assert said.startswith("doctor: not enough memory. ") and said.count("\n") == 1
+    assert said.startswith("doctor: not enough memory: lower the batch size") and said.count("\n") == 1
 
 
 def test_a_clone_that_may_not_be_written_to(tmp_path, monkeypatch, capsys):

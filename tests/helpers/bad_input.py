@@ -219,7 +219,7 @@ LOADED = [  # answered before anything is measured, started or written
     (["bench", "nonsense"], "nonsense"),
     (["bench", "widgets", "training"], "widgets"),
     (["bench", ""], "no row"),
-    (["bench", "data", "--device", "cuda:99"], "cuda:99"),
+    (["bench", "bucketing", "--device", "cuda:99"], "cuda:99"),
     (["bench", "data", "--quick", "--out", "{read_only}/x.json"], "{read_only}"),
     (["bench", "data", "--quick", "--store", "--out", "{data}/list.ipynb"], "list.ipynb"),
     (["train", "vision", "--device", "cuda:99"], "cuda:99"),
