@@ -145,7 +145,8 @@ def folder(args) -> Path:
     usual = {"seed": 0, "precision": "auto", "compile": False}
     usual |= base | recipes.presets(args.what).get(args.preset, {})
     if args.preset is None:
-        usual |= {"data": args.data} | recipes.OWN_DATA[args.what]  # which the name says already
+        usual["data"] = args.data  # it is in the name already
+        usual |= recipes.OWN_DATA[args.what] if recipes.is_own(args.data) else {}
     if "steps" in usual and args.minutes is None:
         usual.pop("minutes", None)
     parts = [
