@@ -26,7 +26,6 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, PATHS))
 EXPECTED_SKIPS = re.compile(
     r"COURSE_DATA is not set|Windows cannot|test --browser"
     r"|only glibc is asked|this system (has no|cannot|knows no)|only Linux says|could not be downloaded"
-    r"|ctranslate2 not installed"
 )
 FIRST = ("test_real_translation.py",)  # the longest, so that no process is left alone with it in the end
 LAST = ("test_lint.py",)
@@ -49,6 +48,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return None if uses else True
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` looks at the markers
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Unit tests first, then the notebook lint, then the notebooks; skip what the machine cannot run."""
     items.sort(key=_place)
@@ -56,8 +56,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item in items if not _uses_device(item)])
         items[:] = filter(_uses_device, items)
     for item in items:
-        if item.get_closest_marker("real_data") and not os.environ.get("COURSE_DATA"):
-            item.add_marker(pytest.mark.skip(reason="COURSE_DATA is not set"))
+        if item.get_closest_marker("real_data"):
+            item.add_marker("slow")
+            if not os.environ.get("COURSE_DATA"):
+                item.add_marker(pytest.mark.skip(reason="COURSE_DATA is not set"))
 
 
 def _uses_device(item: pytest.Item) -> bool:
@@ -147,7 +149,7 @@ def the_style_of_figures() -> Iterator[None]:
     assert not changed, f"a test has left figures with another style: {changed}"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def one_thread() -> Iterator[None]:
     """Small trainings are quickest on one thread, and no two of them compete for the cores."""
     import torch

@@ -17,6 +17,7 @@ CELL_SECONDS = 900  # for one notebook cell, on a machine much slower than the o
 LEAST, SECOND = 300, "second:0"  # tests on a device; the one made of CPU memory
 ENOUGH = ("torch", "pytest", "hypothesis", "jaxtyping", "beartype")  # for the tests of a device
 PROCESSES = 2  # each further process needs as much memory again, on the GPU too, for its own models
+QUICK, SLOW_TOO = ("-m", "not slow"), ("-m", "")  # the last -m counts
 NBVAL = (
     "--nbval",
     "--nbval-current-env",
@@ -26,7 +27,9 @@ NBVAL = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--fast", action="store_true", help="skip the notebooks")
+    parser.add_argument(
+        "--fast", action="store_true", help="skip the notebooks, and the tests that are marked slow"
+    )
     parser.add_argument(
         "--browser",
         action="store_true",
@@ -66,7 +69,8 @@ def run(args: argparse.Namespace) -> int:
         least = 0 if some else LEAST
         variables |= {"COURSE_TEST_DEVICE": args.device, "COURSE_LEAST_TESTS": str(least)}
     fast = args.fast or bool(args.device)
-    command = [sys.executable, "-m", "pytest", *arguments(fast, args.rest, args.browser)]
+    rest = [*SLOW_TOO, *args.rest] if args.device else args.rest
+    command = [sys.executable, "-m", "pytest", *arguments(fast, rest, args.browser)]
     if args.plain:
         with tempfile.TemporaryDirectory() as folder:
             variables = plain.variables(variables, Path(folder))
@@ -90,7 +94,7 @@ def arguments(fast: bool, rest: list[str], in_browser: bool = False) -> list[str
         return ["tests/browser", "-s", *rest]
     chosen = any(one.split("::")[0].endswith((".py", ".ipynb")) for one in rest if not one.startswith("-"))
     paths = [] if chosen else ["tests"] if fast else ["tests", "notebooks"]
-    return [*paths, *([] if fast else NBVAL), *([] if chosen else shared_out()), *rest]
+    return [*paths, *(QUICK if fast else NBVAL), *([] if chosen else shared_out()), *rest]
 
 
 def shared_out() -> list[str]:

@@ -27,7 +27,6 @@ from course_lib.cli import (
     present,
     slides,
     train,
-    train_vision,
 )
 from course_lib.datasets import TextData, TranslationData
 from course_lib.experiments import recipes
@@ -192,9 +191,9 @@ def test_every_value_of_a_preset_is_possible(kind):
 
 
 def test_the_names_that_are_possible_are_those_of_the_library():
-    assert train_vision.TOKENIZERS == tuple(vit.TOKENIZERS)
-    assert train_vision.POSITIONS == tuple(vit.GRIDS)
-    assert train_vision.POOLINGS == tuple(vit.POOLINGS)
+    assert train.TOKENIZERS == tuple(vit.TOKENIZERS)
+    assert train.POSITIONS == tuple(vit.GRIDS)
+    assert train.POOLINGS == tuple(vit.POOLINGS)
 
 
 def test_a_device_is_one_of_this_machine(monkeypatch):

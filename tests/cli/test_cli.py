@@ -286,16 +286,21 @@ def test_on_a_device_its_tests_run_and_a_whole_run_needs_many(called, rest, leas
         test.run(Namespace(fast=False, browser=False, plain=False, device="cuda:9", rest=[]))
 
 
-def test_fast_leaves_the_notebooks_out(monkeypatch):
+def test_fast_leaves_out_the_notebooks_and_what_is_slow(monkeypatch):
     monkeypatch.setattr(test, "cores", lambda: 1)
-    assert test.arguments(True, ["-q"]) == ["tests", "-q"]
+    assert test.arguments(True, ["-q"]) == ["tests", "-m", "not slow", "-q"]
 
 
 def test_two_cores_share_the_files_and_threads_between_them(called, monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(test, "cores", lambda: 5)
     shared = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
-    assert test.arguments(True, ["-q"]) == ["tests", *shared, "-q"]  # what follows wins, such as -n 0
+    assert test.arguments(True, ["-q"]) == [
+        "tests",
+        *test.QUICK,
+        *shared,
+        "-q",
+    ]  # what follows wins, such as -n 0
     assert "-n" not in test.arguments(True, ["tests/layers/test_masks.py"])
     test.run(Namespace(fast=True, browser=False, plain=False, device=None, rest=[]))
     test.run(
