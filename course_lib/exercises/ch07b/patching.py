@@ -187,7 +187,7 @@ PATCH = Exercise(
         ),
         mistake(
             "your code patches the wrong run",
-            "`x` is the run that is patched and goes on; `other` only lends a vector.",
+            "`x` is the run that is patched and continues; `other` only lends a vector.",
             lambda blocks, x, other, depth, position: _run()(blocks, other, x, depth, position),
         ),
         mistake(

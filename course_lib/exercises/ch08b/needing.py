@@ -25,7 +25,7 @@ def _case(batch: int, height: int, width: int, size: int, chosen: int) -> tuple[
     return images, patches[:, :chosen], size
 
 
-def _per_patch(rows: Answer, columns: Answer, per_row: Answer) -> Answer:
+def per_patch(rows: Answer, columns: Answer, per_row: Answer) -> Answer:
     """Painting patch by patch, with options for the mistakes.
 
     rows, columns: what is painted, from a place and the size. per_row: patches in a row.
@@ -80,18 +80,18 @@ OCCLUDE = Exercise(
             "your code takes the height for the width",
             "The number of patches in a row depends on the width: images.shape[2] // size. Images need not "
             "be square.",
-            _per_patch(_square, _square, lambda images, size: images.shape[1] // size),
+            per_patch(_square, _square, lambda images, size: images.shape[1] // size),
         ),
         mistake(
             "your code counts pixels instead of patches in a row",
             "A row of the image has images.shape[2] // size patches.",
-            _per_patch(_square, _square, lambda images, size: images.shape[2]),
-            _per_patch(_square, _square, lambda images, size: size),
+            per_patch(_square, _square, lambda images, size: images.shape[2]),
+            per_patch(_square, _square, lambda images, size: size),
         ),
         mistake(
             "your code takes the number of a patch for that of a pixel",
             "Patch row 1 begins at pixel row 1 · size: multiply row and column by `size`.",
-            _per_patch(
+            per_patch(
                 lambda place, size: slice(place, place + size),
                 lambda place, size: slice(place, place + size),
                 _across,
@@ -101,7 +101,7 @@ OCCLUDE = Exercise(
             "your code swaps rows and columns",
             "The axes of an image are (height, width): image[rows, columns].",
             lambda images, patches, size: (
-                _per_patch(_square, _square, lambda image, size: _across(images, size))(
+                per_patch(_square, _square, lambda image, size: _across(images, size))(
                     images.mT, patches, size
                 ).mT
             ),
@@ -109,13 +109,13 @@ OCCLUDE = Exercise(
         mistake(
             "your code paints a single pixel",
             "A patch is a square: image[row * size : (row + 1) * size, column * size : (column + 1) * size].",
-            _per_patch(lambda place, size: place * size, lambda place, size: place * size, _across),
-            _per_patch(lambda place, size: place, lambda place, size: place, _across),
+            per_patch(lambda place, size: place * size, lambda place, size: place * size, _across),
+            per_patch(lambda place, size: place, lambda place, size: place, _across),
         ),
         mistake(
             "your squares are one pixel too small",
             "A slice stops *before* its end, so it goes to (row + 1) * size.",
-            _per_patch(
+            per_patch(
                 *[lambda place, size: slice(place * size, (place + 1) * size - 1)] * 2,
                 _across,
             ),
