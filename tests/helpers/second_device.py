@@ -11,16 +11,20 @@ CUDA's kernels, the range of fp16, autocast, streams or memory.
 What that backend cannot do is replaced below: torch.tensor(data, device=…), `x.data = y`, results whose size
 changes (torch.eye, torch.arange(out=)), indices in a list or range, lazy layers (d2l), inference_mode (here
 no_grad), tolist of a subclass. With COUNT, SYNCS counts the reads for which a GPU would keep the host
-waiting, by line of the caller, and TRANSFERS the copies to the device.
+waiting, by line of the caller, and TRANSFERS the copies to the device for which it waits, too. WORK, once it
+is a Work, counts what the device would do: operations, multiplications of matrix products and convolutions,
+bytes in use.
 """
 
 import os
 import sys
+import weakref
 from collections import Counter
 
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
 from torch.utils.backend_registration import _DummyBackendModule, _setup_privateuseone_for_python_backend
+from torch.utils.flop_counter import flop_registry
 
 NAME = "second"
 DEVICE = f"{NAME}:0"
@@ -63,6 +67,35 @@ class Module(_DummyBackendModule):
         _stream.set_state(state)
 
 
+class Work:
+    """What the device has done: operations that compute, multiplications; bytes in use, and their peak."""
+
+    def __init__(self):
+        self.operations = self.multiplications = self.bytes = self.peak = 0
+        self.users = Counter()  # tensors that share a storage
+
+    def computed(self, func, args, kwargs, out):
+        aliases = (one.alias_info for one in func._schema.returns)
+        self.operations += not any(alias and not alias.is_write for alias in aliases)  # no views
+        if (packet := func._overloadpacket) in flop_registry:
+            self.multiplications += flop_registry[packet](*args, **kwargs, out_val=out) // 2
+
+    def made(self, tensor):
+        storage = tensor.raw.untyped_storage()
+        key, size = storage.data_ptr(), storage.nbytes()
+        if not self.users[key]:
+            self.bytes += size
+            self.peak = max(self.peak, self.bytes)
+        self.users[key] += 1
+        weakref.finalize(tensor, self.freed, key, size)
+
+    def freed(self, key, size):
+        self.users[key] -= 1
+        if not self.users[key]:
+            self.bytes -= size
+
+
+WORK: Work | None = None
 _setup_privateuseone_for_python_backend(NAME, backend_module=Module())
 for kind in (torch.Tensor, torch.nn.Module, torch.nn.utils.rnn.PackedSequence):
     if NAME in vars(kind):  # x.second(), like x.cuda(): it hides a submodule of that name
@@ -79,6 +112,8 @@ class SecondTensor(torch.Tensor):
         layout = {"strides": raw.stride(), "storage_offset": raw.storage_offset(), "dtype": raw.dtype}
         made = torch.Tensor._make_wrapper_subclass(cls, raw.size(), device=DEV, **layout)
         made.raw = raw.detach() if raw.requires_grad else raw
+        if WORK:
+            WORK.made(made)
         return made
 
     def __repr__(self, **kwargs):  # as a CUDA tensor's, but for the name
@@ -157,6 +192,12 @@ def _count(counter, what):
     while frame and ("second_device" in frame.f_code.co_filename or "/torch/" in frame.f_code.co_filename):
         frame = frame.f_back
     counter[f"{what} {frame.f_code.co_filename}:{frame.f_lineno}" if frame else what] += 1
+
+
+def _on_cpu(indices):
+    """Whether an index is a tensor on the CPU, which is copied to the device first."""
+    listed = indices if isinstance(indices, list | tuple) else ()
+    return any(isinstance(x, torch.Tensor) and not isinstance(x, SecondTensor) for x in listed)
 
 
 def on_second(x):
@@ -255,6 +296,8 @@ def compute(func, args, kwargs):
     if TF32 and name in ("convolution", "convolution_backward"):
         args = tuple(_rounded(x) for x in args)
     out = func(*args, **kwargs)
+    if WORK:
+        WORK.computed(func, args, kwargs, out)
     if CHAOS and name in ATOMIC:
         out = tree_map(
             lambda x: (
@@ -289,7 +332,8 @@ def run(func, args, kwargs):
         )
     ):
         _count(SYNCS, "index by a mask")
-    if COUNT and not ours and on_second(target):
+    copies = name == "aten::_to_copy" and not ours and on_second(target) and not kwargs.get("non_blocking")
+    if COUNT and (copies or (ours and any(_on_cpu(x) for x in args[1:2]))):  # numbers, or indices
         _count(TRANSFERS, name[6:])
     random = torch.Tag.nondeterministic_seeded in func.tags
     if random and (ours or on_second(target)):

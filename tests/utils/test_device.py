@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from course_lib.utils.device import best_device
+from course_lib.utils.device import best_device, suggest_gpu
 
 
 @pytest.fixture(autouse=True)
@@ -38,3 +38,18 @@ def test_what_the_machine_lacks_is_refused_in_one_line(monkeypatch, wrong):
     with pytest.raises(ValueError, match=r"^COURSE_DEVICE=.*: this machine has cpu, cuda:0, cuda:1") as error:
         best_device()
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("colab", "device"), [(True, "cuda"), (False, "cpu")])
+def test_a_runtime_is_suggested_only_on_the_cpu_of_colab(monkeypatch, capsys, colab, device):
+    monkeypatch.setattr("course_lib.utils.device.on_colab", lambda: colab)
+    suggest_gpu(torch.device(device), here="20 s", gpu="10 s")
+    assert not capsys.readouterr().out
+
+
+def test_the_suggestion_names_both_times_and_the_runtime(monkeypatch, capsys):
+    monkeypatch.setenv("COLAB_RELEASE_TAG", "release-colab")
+    suggest_gpu(torch.device("cpu"), here="20 s", gpu="10 s")
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("≈ ")  # nbval compares no such line
+    assert all(words in line for words in ("20 s", "10 s", "estimate", "Runtime → Change runtime type"))
