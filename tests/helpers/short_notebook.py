@@ -151,6 +151,8 @@ def shorten_runs() -> None:
     TrainConfig.__post_init__, Batches.__iter__ = cut, few
     symmetry_denoiser.train_denoiser.__defaults__ = (STEPS, 0, 1e-2)  # it has a loop of its own
     instructions.is_correct = lambda request, answer: len(answer) % 2 == 0  # or no judge prefers any answer
+    pairs = instructions.instruction_pairs
+    instructions.instruction_pairs = lambda number, **more: pairs(min(number, 100), **more)
     loss, share = language_modeling.mean_loss, image_classification.accuracy
     language_modeling.mean_loss = lambda model, ids, **more: loss(model, ids[:1000], **more)
     image_classification.accuracy = lambda model, split, **more: share(model, split[:200], **more)
