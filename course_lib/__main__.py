@@ -3,7 +3,6 @@
 Only the standard library is needed until the environment is ready.
 """
 
-import re
 import sys
 
 # What each verb needs: None = the standard library; else the library's requirements and these extras.
@@ -14,6 +13,12 @@ NEEDS = {
     "doctor": None,
     "data": (),
     "train": (),
+    "runs": (),
+    "generate": (),
+    "translate": (),
+    "classify": (),
+    "evaluate": (),
+    "export": ("dev",),
     "bench": ("dev",),
     "refresh": ("dev",),
     "colab": None,
@@ -68,7 +73,8 @@ def perform(verb, rest):
         parser.error(f"unknown arguments: {' '.join(unknown)}")
     known.rest = unknown
     if NEEDS[verb] is not None:
-        environment.ensure(NEEDS[verb])
+        chosen = getattr(known, "device", None)
+        environment.ensure(NEEDS[verb], getattr(module, "ENOUGH", ()) if chosen else ())
     return module.run(known)
 
 
@@ -77,22 +83,20 @@ def is_expected(problem):
 
     `python -X dev` shows the traceback of these as well.
     """
+    from course_lib.utils.device import lacks_memory
+
     names = {kind.__name__ for kind in type(problem).__mro__}
     return bool(names & EXPECTED) or lacks_memory(problem)
 
 
-def lacks_memory(problem):
-    """Whether the machine is out of memory; on CPUs PyTorch raises a plain RuntimeError."""
-    pytorch = isinstance(problem, RuntimeError) and re.search("out of memory|allocate memory", str(problem))
-    return isinstance(problem, MemoryError) or bool(pytorch)
-
-
 def message(problem):
     """An exception's message, without an error number and without PyTorch's own traceback."""
+    from course_lib.utils.device import lacks_memory, what_to_lower
+
     if isinstance(problem, OSError) and problem.filename is not None:
         return f"{problem.filename}: {problem.strerror}"
     if lacks_memory(problem):
-        return f"not enough memory. {problem}".partition("\n")[0]
+        return what_to_lower(problem)
     return str(problem)
 
 

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import hypothesis
 import jaxtyping
@@ -25,28 +24,54 @@ PATHS = [str(LIBRARY), str(TESTS), os.environ.get("PYTHONPATH")]
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, PATHS))
 
 EXPECTED_SKIPS = re.compile(
-    r"no CUDA device|COURSE_DATA is not set|Windows cannot|test --browser"
+    r"COURSE_DATA is not set|Windows cannot|test --browser"
     r"|only glibc is asked|this system (has no|cannot|knows no)|only Linux says|could not be downloaded"
-    r"|ctranslate2 not installed"
 )
 FIRST = ("test_real_translation.py",)  # the longest, so that no process is left alone with it in the end
 LAST = ("test_lint.py",)
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """With COURSE_REQUIRE_CUDA set, it is an error that there is no CUDA device, not a reason to skip."""
-    if os.environ.get("COURSE_REQUIRE_CUDA", "0") not in ("", "0") and not _cuda():
-        raise pytest.UsageError("COURSE_REQUIRE_CUDA is set, but PyTorch finds no CUDA device here.")
+# `test --device` runs only the tests with the fixture `device`, on this one, and at least so many.
+DEVICE, LEAST = os.environ.get("COURSE_TEST_DEVICE"), int(os.environ.get("COURSE_LEAST_TESTS", "0"))
+if DEVICE == "second:0":
+    os.environ["COURSE_SECOND_DEVICE"] = "1"  # for the notebooks, which other processes run
+    from helpers import second_device  # noqa: F401, before course_lib
+elif DEVICE:
+    os.environ["COURSE_DEVICE"] = DEVICE
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """With `test --device`, files without tests of devices are not imported: most of them."""
+    if not DEVICE or not collection_path.match("test_*.py"):
+        return None
+    uses = re.search(r"def \w+\([^)]*\bdevice\b", collection_path.read_text(encoding="utf-8"))
+    return None if uses else True
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` looks at the markers
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Unit tests first, then the notebook lint, then the notebooks; skip what the machine cannot run."""
     items.sort(key=_place)
+    if DEVICE:
+        config.hook.pytest_deselected(items=[item for item in items if not _uses_device(item)])
+        items[:] = filter(_uses_device, items)
     for item in items:
-        if item.get_closest_marker("real_data") and not os.environ.get("COURSE_DATA"):
-            item.add_marker(pytest.mark.skip(reason="COURSE_DATA is not set"))
-        if item.get_closest_marker("cuda") and not _cuda():
-            item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+        if item.get_closest_marker("real_data"):
+            item.add_marker("slow")
+            if not os.environ.get("COURSE_DATA"):
+                item.add_marker(pytest.mark.skip(reason="COURSE_DATA is not set"))
+
+
+def _uses_device(item: pytest.Item) -> bool:
+    return "device" in getattr(item, "fixturenames", ())
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Too few tests on a device are a failure: the others were left out because something is missing."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")  # xdist's workers have none
+    if reporter and (passed := len(reporter.stats.get("passed", ()))) < LEAST:
+        reporter.write_line(f"\nonly {passed} tests passed on {DEVICE}; it must be at least {LEAST}")
+        session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
 
 def _place(item: pytest.Item) -> int:
@@ -56,12 +81,6 @@ def _place(item: pytest.Item) -> int:
     return 2 if path.suffix == ".ipynb" else 1 if path.name in LAST else 0
 
 
-def _cuda() -> bool:
-    import torch
-
-    return torch.cuda.is_available()
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> pytest.TestReport:
     return _refuse_skip((yield))
@@ -69,7 +88,11 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> pytes
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> pytest.CollectReport:
-    return _refuse_skip((yield))
+    report = yield
+    absent = re.search(r"ModuleNotFoundError: (No module named '(?!course|helpers).*')", str(report.longrepr))
+    if DEVICE and report.failed and absent:  # a machine with a GPU may have PyTorch, and not all the rest
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Skipped: {absent[1]}")
+    return _refuse_skip(report)
 
 
 def _refuse_skip(report):
@@ -126,7 +149,7 @@ def the_style_of_figures() -> Iterator[None]:
     assert not changed, f"a test has left figures with another style: {changed}"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def one_thread() -> Iterator[None]:
     """Small trainings are quickest on one thread, and no two of them compete for the cores."""
     import torch
@@ -137,16 +160,14 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
-def devices() -> list[Any]:
-    """The devices of the tests: CPU and CUDA, or with COURSE_SECOND_DEVICE the one made of CPU memory."""
-    if os.environ.get("COURSE_SECOND_DEVICE"):
-        from helpers import second_device
+def devices() -> list[str]:
+    """The devices of the tests: CPU, and CUDA where there is one; or what `test --device` names."""
+    from course_lib.utils.device import devices_here
 
-        return [second_device.DEVICE]
-    return ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)]
+    return [DEVICE] if DEVICE else ["cpu", *(name for name in devices_here() if name == "cuda:0")]
 
 
-@pytest.fixture(params=devices())
+@pytest.fixture(scope="session", params=devices())
 def device(request: pytest.FixtureRequest) -> str:
     """Each device that the library must work on."""
     return request.param

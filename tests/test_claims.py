@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch.nn.functional as F
+from torch import nn
 
 from course_lib.datasets import load_labelled
+from course_lib.exercises import catalogue
 from course_lib.experiments import symmetry_denoiser, text_classifiers, vit_controls
-from course_lib.layers import MultiHeadAttention
+from course_lib.layers import EncoderBlock, MultiHeadAttention
 from course_lib.tasks.image_classification import accuracy
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -38,6 +41,42 @@ def test_there_are_claims() -> None:
 SEED = 7  # that no notebook uses
 
 
+class Reverser(nn.Module):
+    """Chapter 0's Transformer, for strings of 8 letters out of 10."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.letters, self.positions = nn.Embedding(10, 32), nn.Embedding(8, 32)
+        self.block, self.scores = EncoderBlock(32, heads=1, d_ff=128), nn.Linear(32, 10)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        return self.scores(self.block(self.letters(ids) + self.positions.weight))
+
+
+def test_only_attention_moves_letters_and_without_positions_it_sees_a_bag() -> None:
+    """Chapter 0, section 3: parts are set to 0 and not trained."""
+    found = {}
+    for off in ("block.feed_forward", "block.attention", "positions"):
+        torch.manual_seed(SEED)
+        model = Reverser()
+        for parameter in model.get_submodule(off).parameters():
+            parameter.requires_grad_(False).zero_()
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.005)
+        for _ in range(200):
+            ids = torch.randint(10, (128, 8))
+            loss = F.cross_entropy(model(ids).mT, ids.flip(-1))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        ids = torch.randint(10, (2000, 8))
+        found[off] = (model(ids).argmax(dim=-1) == ids.flip(-1)).float().mean().item()
+    guess = catalogue()["00.bag"].reference
+    bag = sum(guess("".join(map(str, row)), 3) for row in ids.tolist()) / len(ids)
+    assert found["block.feed_forward"] > 0.98 and abs(found["block.attention"] - 1 / 10) < 0.02
+    assert 0.15 < bag - 0.05 < found["positions"] < bag + 0.02
+
+
+@pytest.mark.slow
 def test_one_head_cannot_hold_two_averages_and_two_heads_can() -> None:
     """Chapter 3, section 6: each token's left and right neighbor on a circle."""
     errors = {}
@@ -57,6 +96,7 @@ def test_one_head_cannot_hold_two_averages_and_two_heads_can() -> None:
     assert errors[1] > 0.4 and errors[2] < 0.1
 
 
+@pytest.mark.slow
 def test_any_order_of_the_patches_works_if_it_is_always_the_same() -> None:
     """Chapter 8, section 7."""
     found = {}
@@ -68,6 +108,7 @@ def test_any_order_of_the_patches_works_if_it_is_always_the_same() -> None:
     assert in_order > 0.88 and 0.4 < max(found["B: per-image order"], found["no positions"]) < in_order - 0.08
 
 
+@pytest.mark.slow
 def test_convolutions_and_a_mean_read_moved_digits_and_a_vit_does_not() -> None:
     """Chapter 8c, section 2: 200 training images."""
     names = ("ViT", "convolutions, flattened", "convolutions, mean pooling")
@@ -76,6 +117,7 @@ def test_convolutions_and_a_mean_read_moved_digits_and_a_vit_does_not() -> None:
     assert vit["moved"] + 0.05 < flat["moved"] < pooled["moved"] - 0.1
 
 
+@pytest.mark.slow
 def test_pretraining_helps_where_labels_are_few() -> None:
     """Chapter 9, section 6: LoRA on 400 labels."""
     task = text_classifiers.FewLabels.of(load_labelled("reviews"), SEED)
@@ -83,6 +125,7 @@ def test_pretraining_helps_where_labels_are_few() -> None:
     assert untrained < 70 and pretrained > untrained + 12
 
 
+@pytest.mark.slow
 def test_attention_finds_the_distant_mirror_pixel() -> None:
     """Chapter 10, section 7: errors in column 2, whose mirror pixel is nine columns away, and in column 6."""
     attention = symmetry_denoiser.train_mirrors(attention=True, seed=SEED)

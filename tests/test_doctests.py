@@ -32,12 +32,12 @@ MET_BY_STUDENTS = {  # exported names
         held_out_scores sentence_statistics bootstrap_draws bootstrap_bleu paired_bootstrap interval
         error_kind sort_errors unigram_loss KneserNey""",
     "datasets": """load_translation load_text load_images load_labelled list_datasets find_set split_pairs
-        at_most pad BucketBatchSampler""",
+        at_most pad BucketBatchSampler load_pairs load_image_folder load_labeled_texts TextFiles""",
     "tasks": """TranslationLoss TranslationBatches translate load_translator LanguageModelLoss TextBatches
         mean_loss perplexity bits_per_character continue_text load_language_model TextClassifier
         TextClassificationLoss LabelledBatches ImageBatches ImageClassificationLoss confusion_matrix
         RandomCrop RandomFlip Mixup CutMix PrefixLMBatches PrefixLMLoss mask_tokens add_noise dpo_loss
-        DPOLoss sequence_log_prob Diffusion DiffusionLoss reverse_process""",
+        load_run classify DPOLoss sequence_log_prob Diffusion DiffusionLoss reverse_process""",
     "pretrained": "load_gpt2 load_bert load_vit",
 }
 

@@ -75,6 +75,13 @@ def test_the_page_of_the_library_lists_the_packages_in_this_order():
     assert [name for name, _ in ON_PAGE] == LAYERS
 
 
+def test_one_module_asks_about_gpus():
+    """What PyTorch offers differs between CUDA, MPS and XPU: one place knows that."""
+    calls = re.compile(r"torch\.(cuda|mps|xpu|accelerator|backends\.(cuda|cudnn|mps))\b")
+    found = {module_of(path) for path in FILES if calls.search(path.read_text(encoding="utf-8"))}
+    assert found == {"course_lib.utils.device"}
+
+
 @pytest.mark.parametrize(("package", "names"), ON_PAGE)
 def test_the_names_that_it_gives_exist(package, names):
     module = importlib.import_module(f"course_lib.{package}")

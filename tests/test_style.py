@@ -63,44 +63,40 @@ def test_the_commands_and_paths_that_texts_name_exist():
     assert wrong == []
 
 
-def collected(folder: Path, **more: str) -> subprocess.CompletedProcess:
-    """pytest's answer in a folder with the course's conftest.py and one test that needs a CUDA device."""
-    (folder / "test_one.py").write_text("import pytest\n\n@pytest.mark.cuda\ndef test_on_cuda():\n    pass\n")
-    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n    real_data\n    cuda\n")
+def run_on(device: str, folder: Path, least: int) -> str:
+    """What pytest says of the course's conftest.py and three tests, of which one uses a device."""
+    used = "def test_on(device):\n    pass\n\n"
+    (folder / "test_one.py").write_text(used + "def test_off():\n    assert False\n")
+    (folder / "test_two.py").write_text("import no_such_package\n\n" + used)
+    (folder / "test_three.py").write_text("raise NotImplementedError\n")  # not read at all
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n    real_data\n")
     shutil.copy(ROOT / "tests" / "conftest.py", folder)
-    command = [sys.executable, "-m", "pytest", str(folder)]
-    variables = {key: value for key, value in os.environ.items() if key != "COURSE_REQUIRE_CUDA"} | more
-    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
+    more = {"COURSE_TEST_DEVICE": device, "COURSE_LEAST_TESTS": str(least)}
+    command = [sys.executable, "-m", "pytest", "-rs", str(folder)]
+    done = subprocess.run(command, cwd=folder, env=os.environ | more, capture_output=True, text=True)
+    return f"{done.stdout}exit code {done.returncode}"
 
 
-@pytest.mark.parametrize("required", ["", "0", "1"])
-def test_cuda_can_be_required_where_there_is_none(tmp_path, required):
-    done = collected(tmp_path, COURSE_REQUIRE_CUDA=required, CUDA_VISIBLE_DEVICES="-1")
-    if required == "1":
-        assert done.returncode == pytest.ExitCode.USAGE_ERROR
-        assert "COURSE_REQUIRE_CUDA is set, but PyTorch finds no CUDA device" in done.stderr
-    else:
-        assert done.returncode == 0 and "1 skipped" in done.stdout
-
-
-@pytest.mark.cuda
-def test_required_cuda_is_found_where_there_is_one(tmp_path):
-    done = collected(tmp_path, COURSE_REQUIRE_CUDA="1")
-    assert done.returncode == 0 and "1 passed" in done.stdout
+def test_on_a_device_its_tests_run_and_too_few_are_a_failure(tmp_path):
+    said = run_on("cpu", tmp_path, least=1)
+    assert "1 passed, 1 skipped, 1 deselected" in said and "No module named 'no_such_package'" in said
+    assert said.endswith("exit code 0")
+    said = run_on("cpu", tmp_path, least=2)
+    assert "only 1 tests passed on cpu; it must be at least 2" in said and said.endswith("exit code 1")
 
 
 def test_a_skip_that_nobody_expects_is_a_failure(tmp_path):
     bodies = {
         "surprise": "pytest.skip('just so')",
         "absent": "pytest.importorskip('no_such_package')",
-        "expected": "pytest.skip('no CUDA device')",
+        "expected": "pytest.skip('COURSE_DATA is not set')",
         "known": "pytest.xfail('known')",
         "passes": "pass",
     }
     tests = "".join(f"def test_{name}():\n    {body}\n\n" for name, body in bodies.items())
     (tmp_path / "test_one.py").write_text(f"import pytest\n\n{tests}")
     (tmp_path / "test_two.py").write_text("import pytest\n\npytest.importorskip('no_such_package')\n")
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    real_data\n    cuda\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    real_data\n")
     shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
     command = [sys.executable, "-m", "pytest", "--continue-on-collection-errors", str(tmp_path)]
     variables = {**os.environ, "COURSE_STRICT_SKIPS": "1"}

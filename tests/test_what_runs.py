@@ -1,7 +1,11 @@
 """What a student writes is what runs: in training and translation, in every precision."""
 
+import json
+import re
 import subprocess
 import sys
+from functools import cache
+from pathlib import Path
 
 import pytest
 import torch
@@ -89,10 +93,43 @@ def test_recording_during_generation_changes_nothing():
     assert len(maps) == len(layers_of(objective.model))
 
 
-@pytest.mark.parametrize(("call", "most", "depth"), [("gpt", 13, 6), ("translation", 60, 9)])
+@cache
+def calls(name: str) -> list[list[str]]:
+    """What a call runs, in its own process, because the shape checks of tests are functions, too."""
+    command = [sys.executable, "-m", "helpers.call_counts", name]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+@pytest.mark.parametrize(("call", "most", "depth"), [("gpt", 13, 6), ("translate", 60, 9)])
 def test_few_functions_are_run_and_not_deep_inside_one_another(call, most, depth):
-    """In its own process, because the shape checks of tests are functions, too."""
-    command = [sys.executable, "-m", "helpers.call_counts", call]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    functions, _, deepest = map(int, done.stdout.split())
-    assert functions <= most and deepest <= depth, done.stderr
+    functions = {inside[-1] for inside in calls(call)}
+    assert len(functions) <= most and max(map(len, calls(call))) <= depth, functions
+
+
+PAGE = Path(__file__).parents[1] / "docs" / "library.md"
+WALKS = re.findall(r"(?ms)^```text\n((train|translate) .*?)^```", PAGE.read_text(encoding="utf-8"))
+
+
+def test_both_calls_are_followed_on_the_page():
+    assert [name for _, name in WALKS] == ["train", "translate"]
+
+
+@pytest.mark.parametrize(("text", "name"), WALKS, ids=["train", "translate"])
+def test_the_page_shows_what_runs(text, name):
+    """Each function on the page is called inside of the one above it, in the order of the page."""
+    inside, start = [], 0
+    for line in text.splitlines():
+        indent, function, file = re.match(r"( *)(\S+) +(\S+)", line).groups()
+        inside = [*inside[: len(indent) // 2], f"{file}:{function}"]
+        assert len(inside) == len(indent) // 2 + 1, f"{function} is indented too far"
+        found = [i for i, one in enumerate(calls(name)) if in_order(inside, one)]
+        assert found, f"{function} is not called inside of {inside[:-1]}"
+        later = [i for i in found if i >= start]
+        assert later, f"{function} is called earlier than what stands above it"
+        start = later[0]
+
+
+def in_order(wanted: list[str], inside: list[str]) -> bool:
+    """Whether the last one is the call itself, and the others are around it in this order."""
+    rest = iter(inside)
+    return wanted[-1] == inside[-1] and all(one in rest for one in wanted)

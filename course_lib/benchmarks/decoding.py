@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from course_lib.benchmarks import d2l_rival, marian_rival, rivals, workload
+from course_lib.benchmarks import d2l_rival, rivals, workload
 from course_lib.benchmarks.timing import Comparison, Plan, Turn, measure
 from course_lib.benchmarks.training import D2L, OURS, TORCH, config, measures, sizes_of, without_d2l
 from course_lib.benchmarks.workload import Sizes
@@ -17,7 +17,6 @@ from course_lib.training.precision import choose_precision, for_inference
 
 TOKENS = 30
 LONGER = 64
-MARIAN, CT2 = "transformers' Marian", "CTranslate2"
 Write = Callable[[Tensor], Tensor | list[list[int]]]
 
 
@@ -48,29 +47,7 @@ def writers(sizes: Sizes, device: str, tokens: int = TOKENS) -> dict[str, Write]
     if not d2l_rival.absent():
         d2l_model = d2l_rival.D2LTransformer(*measures(sizes), 0.0).to(device).eval()
         found[D2L] = lambda source: d2l_rival.greedy(d2l_model, source, tokens)
-    return found | marian_writers(sizes, device, tokens)
-
-
-def marian_writers(sizes: Sizes, device: str, tokens: int) -> dict[str, Write]:
-    """Marian with its own `generate`, and CTranslate2 with the same weights; those that are installed."""
-    if marian_rival.absent("transformers", device):
-        return {}
-    torch.manual_seed(0)
-    model = marian_rival.marian(*measures(sizes))
-    found = {}
-    if not marian_rival.absent("ctranslate2", device):
-        for name, precision in (("fp32", "float32"), ("int8", "int8")):
-            engine = marian_rival.CTranslate2(model, precision)
-            found[f"{CT2}, {name}"] = lambda source, engine=engine: engine.greedy(source, tokens)
-    model.to(device)
-    return {MARIAN: lambda source: marian_rival.greedy(model, source, tokens), **found}
-
-
-def left_out(device: str) -> list[str]:
-    """A line on each system that cannot be measured here."""
-    peers = ((MARIAN, "transformers"), (CT2, "ctranslate2"))
-    reasons = {name: marian_rival.absent(package, device) for name, package in peers}
-    return [*without_d2l(), *(f"{name} is left out: {why}" for name, why in reasons.items() if why)]
+    return found
 
 
 def decoding(plan: Plan) -> Iterator[Comparison]:
@@ -78,15 +55,14 @@ def decoding(plan: Plan) -> Iterator[Comparison]:
     sizes = sizes_of(plan)
     tokens = 5 if plan.tiny else TOKENS
     found = writers(sizes, plan.device, tokens)
-    # the aim is about systems in PyTorch; CTranslate2 is C++ for inference alone
-    against = tuple(name for name in found if name != OURS and not name.startswith(CT2))
+    against = tuple(name for name in found if name != OURS)
     faster = our_faster_writers(plan, sizes, tokens)
     for batch in (1, sizes.batch):
         sides = {**(faster if batch == 1 else dict(list(faster.items())[:1])), **found}
         first = next(iter(sides))
         case = f"batch {batch}, {tokens} tokens, fp32 unless said"
         comparison = Comparison("decoding", case, "sentences/s", first, 2.0, against)
-        comparison.notes = left_out(plan.device)
+        comparison.notes = without_d2l()
         sources = some_sources(batch, sizes, plan.device)
         turns = {name: turn_of(write, sources) for name, write in sides.items()}
         yield measure(comparison, turns, plan.lasting(0.8))

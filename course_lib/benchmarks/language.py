@@ -7,13 +7,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.benchmarks.timing import Comparison, Plan, Turn, measure
+from course_lib.benchmarks.timing import Comparison, Plan, Trainer, Turn, measure
 from course_lib.experiments.nanogpt import NanoGPT, Setting
 from course_lib.generation.decoding import greedy_decode
 from course_lib.layers.blocks import FeedForward
 from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.pretrained.gpt2 import SINCE_GPT2, to_hugging_face
-from course_lib.training.precision import autocast
 
 OURS, MODERN, NANO, THEIRS, RECOMPUTED = "ours", "ours, modern", "nanoGPT", "transformers", "ours, no cache"
 LIKE_NANO = "ours, in nanoGPT's form"
@@ -47,27 +46,23 @@ def in_nanogpt_form(model: GPT) -> GPT:
     return model
 
 
-class Trainer:
-    """Trains a function from ids to logits on random windows; a turn is one batch."""
+class NextToken(nn.Module):
+    """Cross-entropy of the next token, as a sum and a count; `read` turns ids into logits."""
 
-    def __init__(
-        self, model: nn.Module, logits: Callable[[Tensor], Tensor], batch: int, plan: Plan, precision: str
-    ):
-        sizes, self.device = sizes_of(plan), torch.device(plan.device)
-        self.model, self.logits, self.precision = model.to(self.device).train(), logits, precision
-        self.optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-        shape, rng = (16, batch, sizes["max_tokens"] + 1), torch.Generator().manual_seed(0)
-        self.windows = torch.randint(sizes["vocab"], shape, generator=rng).to(self.device)
+    def __init__(self, model: nn.Module, read: Callable[[Tensor], Tensor]):
+        super().__init__()
+        self.model, self.read = model, read
 
-    def turn(self, number: int) -> int:
-        windows = self.windows[number % len(self.windows)]
-        with autocast(self.device, self.precision):
-            loss = F.cross_entropy(self.logits(windows[:, :-1]).flatten(0, 1), windows[:, 1:].flatten())
-        loss.backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        self.optimizer.step()
-        self.optimizer.zero_grad()
-        return windows[:, 1:].numel()
+    def forward(self, windows: Tensor) -> tuple[Tensor, int]:
+        logits, targets = self.read(windows[:, :-1]).flatten(0, 1), windows[:, 1:].flatten()
+        return F.cross_entropy(logits, targets, reduction="sum"), targets.numel()
+
+
+def windows(batch: int, plan: Plan) -> list[tuple[Tensor]]:
+    """Sixteen batches of random text."""
+    sizes, rng = sizes_of(plan), torch.Generator().manual_seed(0)
+    shape = (16, batch, sizes["max_tokens"] + 1)
+    return [(some,) for some in torch.randint(sizes["vocab"], shape, generator=rng)]
 
 
 def training(plan: Plan) -> Iterator[Comparison]:
@@ -82,7 +77,8 @@ def training(plan: Plan) -> Iterator[Comparison]:
             turns = {}
             for name, model in models.items():
                 logits = (lambda ids, m=model: m(ids).logits) if name == THEIRS else model
-                turns[name] = Trainer(model, logits, 2 if plan.tiny else batch, plan, precision).turn
+                text = windows(2 if plan.tiny else batch, plan)
+                turns[name] = Trainer(NextToken(model, logits), text, plan, precision).turn
             yield measure(comparison, turns, plan.lasting(0.25))
 
 

@@ -3,14 +3,13 @@
 Ours, the formula with its full attention matrix, and PyTorch's own layer, all with equal weights.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
-from course_lib.benchmarks.layer import turn_of
-from course_lib.benchmarks.timing import Comparison, Plan, measure
+from course_lib.benchmarks.timing import Comparison, Plan, Turn, measure
 from course_lib.layers.multi_head_attention import attention
 from course_lib.layers.pixel_attention import PixelAttention
 
@@ -72,6 +71,20 @@ def kept_bytes(module: Callable[[Tensor], Tensor], x: Tensor) -> int:
     return sum(size for place, size in kept.items() if place not in known)
 
 
+def turn_of(function: Callable[..., Tensor], x: Tensor, weights: Sequence[Tensor] = ()) -> Turn:
+    """One forward pass, and one backward pass to the input and the weights."""
+    x = x.detach().requires_grad_()
+    up = torch.randn_like(x)
+
+    def turn(number: int) -> float:
+        function(x).backward(up)
+        for one in (x, *weights):
+            one.grad = None
+        return 1.0
+
+    return turn
+
+
 def pixels(plan: Plan) -> Iterator[Comparison]:
     """Batches of equally many pixels in ever larger images: only the cost of attention grows. fp32."""
     channels, heads = TINY_SHAPE if plan.tiny else SHAPE
@@ -86,5 +99,5 @@ def pixels(plan: Plan) -> Iterator[Comparison]:
         comparison = Comparison(
             "pixels", case, "s", OURS, notes=[f"kept for the gradient: {', '.join(sizes)}"]
         )
-        turns = {name: turn_of(layer, [x], list(layer.parameters())) for name, layer in found.items()}
+        turns = {name: turn_of(layer, x, list(layer.parameters())) for name, layer in found.items()}
         yield measure(comparison, turns, plan.lasting(0.3))

@@ -1,12 +1,15 @@
 """Measurements as a plain table, and as JSON."""
 
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from course_lib.benchmarks.timing import Comparison, Spread
 from course_lib.utils.files import atomic_path
+
+PLACE = re.compile(r"(?s)(<!-- bench on GPUs -->\n\n).*?(\n<!-- end -->)")
 
 
 def as_text(comparison: Comparison) -> str:
@@ -55,6 +58,33 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         "best_of_the_others": {"side": best[0], "ratio": best[1]} if best else None,
         "notes": comparison.notes,
     }
+
+
+def on_gpus(folder: Path) -> str:
+    """The stored results of GPUs in Markdown: a table for each."""
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    tables = [as_table(one) for one in found if "gpu" in one["machine"]]
+    return "\n".join(tables) or "Not measured yet.\n"
+
+
+def as_table(stored: dict[str, Any]) -> str:
+    """The medians of one machine's rows."""
+    machine = stored["machine"]
+    lines = [f"{machine['gpu']}, torch {machine['torch']}, {stored['measured']}; medians:\n"]
+    lines += ["| row | measured | |", "|---|---|---|"]
+    for row in stored["rows"]:
+        factor, unit = (1000, "ms") if row["unit"] == "s" else (1, row["unit"])
+        values = {side: factor * spread["median"] for side, spread in row["sides"].items()}
+        sides = ", ".join(f"{side} {value:,.{digits(value)}f}" for side, value in values.items())
+        lines.append(f"| {row['row']} | {row['case']}, {unit} | {sides} |")
+    return "\n".join(lines) + "\n"
+
+
+def show_gpus(page: Path, folder: Path) -> None:
+    """Write `on_gpus` into its place on a page."""
+    text = PLACE.sub(lambda place: place[1] + on_gpus(folder) + place[2], page.read_text(encoding="utf-8"))
+    with atomic_path(page) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def write(path: Path, content: dict[str, Any]) -> None:

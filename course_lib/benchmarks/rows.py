@@ -5,39 +5,34 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from course_lib.benchmarks import decoding, language, report, systems, training, vision
-from course_lib.benchmarks.keras_rival import keras
-from course_lib.benchmarks.layer import layer
+from course_lib.benchmarks import decoding, language, report, training, vision
 from course_lib.benchmarks.pixels import pixels
 from course_lib.benchmarks.redraws import GROUP
 from course_lib.benchmarks.timing import Comparison, Plan
-from course_lib.benchmarks.tools import data, tokens
 from course_lib.utils import machine
 from course_lib.utils.progress_bar import tracked
 
 ROWS: dict[str, Callable[[Plan], Iterator[Comparison]]] = {
     "training": training.training,
     "precision": lambda plan: chain(training.precision(plan), decoding.precision(plan)),
-    "vocabulary": training.vocabulary,
     "bucketing": training.bucketing,
     "decoding": lambda plan: chain(decoding.decoding(plan), decoding.recomputing(plan)),
-    "systems": systems.systems,
-    "keras": keras,
     "gpt": language.language,
     "vision": vision.vision,
-    "attention": layer,
     "pixels": pixels,
-    "tokens": tokens,
-    "data": data,
 }
-NOTHING = {
-    "precision": "bf16 is not measurably faster than fp32 on this device",
-    "data": "nothing to load at this size",
-}
+NOTHING = {"precision": "bf16 is not measurably faster than fp32 on this device"}
 
 
-def run(names: Iterable[str], plan: Plan, tell: Callable[[str], None]) -> dict[str, Any]:
+def run(
+    names: Iterable[str],
+    plan: Plan,
+    tell: Callable[[str], None],
+    keep: Callable[[dict], None] = lambda found: None,
+) -> dict[str, Any]:
     """Measure these rows, passing each result to `tell` as text; returns the numbers.
+
+    keep: gets the numbers so far after each row, so that an interrupted run leaves those.
 
     Raises ValueError for an unknown name, before anything is measured.
     """
@@ -58,12 +53,15 @@ def run(names: Iterable[str], plan: Plan, tell: Callable[[str], None]) -> dict[s
         if len(measured) == count:
             left_out[name] = NOTHING.get(name, "nothing to measure")
             tell(f"{name}: left out, {left_out[name]}\n")
-    return {"machine": facts, "measured": today, "rows": measured, "left_out": left_out}
+        found = {"machine": facts, "measured": today, "rows": measured, "left_out": left_out}
+        keep(found)
+    return found
 
 
 def renewed(stored: dict[str, Any], fresh: dict[str, Any]) -> dict[str, Any]:
     """Stored results with some rows replaced by those of a new run; each row has its own date.
 
+    Rows that `bench` no longer measures are left out.
     Raises ValueError if the two were measured with different processors or versions.
     """
     differing = [key for key in fresh["machine"] if stored["machine"].get(key) != fresh["machine"][key]]
@@ -71,8 +69,9 @@ def renewed(stored: dict[str, Any], fresh: dict[str, Any]) -> dict[str, Any]:
         pairs = (f"{key} {stored['machine'].get(key)} and {fresh['machine'][key]}" for key in differing)
         raise ValueError(f"stored and fresh results do not belong together: {', '.join(pairs)}")
     new = {row["row"] for row in fresh["rows"]} | set(fresh["left_out"])
-    kept = [{"measured": stored["measured"], **row} for row in stored["rows"] if row["row"] not in new]
     order = list(ROWS)
+    old = [row for row in stored["rows"] if row["row"] in order and row["row"] not in new]
+    kept = [{"measured": stored["measured"], **row} for row in old]
     rows = sorted(kept + fresh["rows"], key=lambda row: order.index(row["row"]))
     left_out = {name: why for name, why in stored["left_out"].items() if name not in new}
     return {**fresh, "rows": rows, "left_out": {**left_out, **fresh["left_out"]}}

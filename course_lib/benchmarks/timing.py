@@ -3,10 +3,14 @@
 import gc
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
+from torch import Tensor, nn
+
+from course_lib.training.precision import autocast
+from course_lib.utils.device import wait_for
 
 Turn = Callable[[int], int | float]  # round number -> units of work done in it
 
@@ -131,16 +135,45 @@ def rounds(comparison: Comparison, sides: Mapping[str, Turn], plan: Plan) -> Non
     begin, number = time.perf_counter(), 0
     while number < plan.least or (number < plan.most and time.perf_counter() - begin < plan.seconds):
         for name, turn in sides.items():
-            wait(plan.device)
+            wait_for(plan.device)
             start = time.perf_counter()
             amount = turn(number)
-            wait(plan.device)
+            wait_for(plan.device)
             comparison.seconds[name].append(time.perf_counter() - start)
             comparison.amounts[name].append(amount)
         number += 1
 
 
-def wait(device: str) -> None:
-    """Wait until a GPU has finished its work."""
-    if device.startswith("cuda"):
-        torch.cuda.synchronize(device)
+class Trainer:
+    """Trains a model on given batches; a turn is one batch, or with `whole` all of them.
+
+    objective: turns a batch into the sum of its losses and their number, which is the work done.
+    """
+
+    def __init__(
+        self,
+        objective: nn.Module,
+        batches: Sequence[tuple[Tensor, ...]],
+        plan: Plan,
+        precision: str = "fp32",
+        whole: bool = False,
+    ):
+        self.device, self.precision, self.whole = torch.device(plan.device), precision, whole
+        self.objective = objective.to(self.device).train()
+        self.optimizer = torch.optim.AdamW(objective.parameters(), lr=1e-4, betas=(0.9, 0.98), fused=True)
+        self.batches = [tuple(part.to(self.device) for part in batch) for batch in batches]
+
+    def step(self, batch: tuple[Tensor, ...]) -> Tensor | int:
+        """One training step, as in `course_lib.training.trainer`; returns the number of losses."""
+        with autocast(self.device, self.precision):
+            loss, count = self.objective(*batch)
+        (loss / count).backward()
+        nn.utils.clip_grad_norm_(self.objective.parameters(), 1.0)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return count
+
+    def turn(self, number: int) -> int:
+        """Take the steps of one turn; returns the work done."""
+        some = self.batches if self.whole else [self.batches[number % len(self.batches)]]
+        return int(sum(self.step(batch) for batch in some))

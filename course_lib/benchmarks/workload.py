@@ -15,8 +15,6 @@ Batch = tuple[Tensor, Tensor]
 SOURCE_LENGTHS = (2, 71, 529, 1213, 1755, 1877, 1715, 1331, 749, 383, 185, 89, 47, 26, 15, 7, 2, 2, 2)
 # of 10,000 targets, how many are longer than their source by −4, −3, … subwords
 DIFFERENCES = (95, 281, 848, 2020, 2782, 2113, 1112, 476, 181, 92)
-# of 10,000 words, how many are split into 1, 2, 3 subwords
-PIECES = (8500, 1200, 300)
 FIRST_ID = 5  # after the special tokens
 
 
@@ -25,7 +23,6 @@ class Sizes:
     """Sizes of the models and batches that are compared."""
 
     vocab: int = 6000
-    words: int = 22_000
     d_model: int = 256
     heads: int = 4
     d_ff: int = 1024
@@ -35,7 +32,7 @@ class Sizes:
 
 
 SIZES = Sizes()
-TINY = Sizes(vocab=50, words=90, d_model=16, heads=2, d_ff=24, layers=2, batch=4, max_tokens=64)
+TINY = Sizes(vocab=50, d_model=16, heads=2, d_ff=24, layers=2, batch=4, max_tokens=64)
 
 
 def sentences(number: int, vocab: int, seed: int = 0) -> list[Ids]:
@@ -53,17 +50,6 @@ def zipf(number: int, vocab: int, rng: random.Random) -> list[int]:
     """Random ids; the n-th most frequent has a probability of roughly 1/n, up to a factor."""
     kinds = vocab - FIRST_ID
     return [FIRST_ID + min(kinds - 1, int((kinds + 1) ** rng.random()) - 1) for _ in range(number)]
-
-
-def as_subwords(pairs: list[Ids], vocab: int, seed: int = 0) -> list[Ids]:
-    """The same sentences, each word split into one to three subwords."""
-    rng = random.Random(seed)
-
-    def cut(ids: list[int]) -> list[int]:
-        words = [i for i in ids if i >= FIRST_ID]
-        return zipf(sum(rng.choices((1, 2, 3), PIECES, k=len(words))), vocab, rng)
-
-    return [([*cut(s), EOS], [BOS, *cut(t), EOS]) for s, t in pairs]
 
 
 def batches(pairs: list[Ids], batch: int, device: str, bucketed: bool = False) -> list[Batch]:

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.cli import arguments
+from course_lib.cli.requirements import ROOT, is_repository
 from course_lib.utils.files import PACKAGE
 
 HELP = "compares speed with nn.Transformer and d2l, and writes the numbers to a file"
 RESULTS = PACKAGE / "benchmarks" / "results"
+ENOUGH = ("torch", "jaxtyping", "accelerate", "tokenizers", "safetensors")  # on a given device
 SECONDS = {False: 30.0, True: 3.0}  # for one comparison; quick or not
 
 
@@ -24,7 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", type=arguments.device, help="cpu, cuda, … (a GPU where there is one)")
     parser.add_argument("--threads", type=threads, help="CPU threads (default: PyTorch's choice)")
-    parser.add_argument("--store", action="store_true", help="replace single rows of the stored file")
+    parser.add_argument(
+        "--store",
+        action="store_true",
+        help="keep each row in the stored file of this machine (of the GPU, if it is the device), as soon as "
+        "it is measured; given rows replace theirs",
+    )
     parser.add_argument("--quick", action="store_true", help="fewer rounds, for a quick estimate")
     parser.add_argument(
         "--out",
@@ -48,17 +55,25 @@ def run(args: argparse.Namespace) -> int:
     if args.threads:
         torch.set_num_threads(args.threads)
     alone = args.rows == [redraws.GROUP]
-    plan = Plan(device, SECONDS[args.quick], least=3 if args.quick else 5)
+    seconds = SECONDS[args.quick] / (1 if device == "cpu" else 2)  # a GPU's rounds are short
+    plan = Plan(device, seconds, least=3 if args.quick else 5)
     out = args.out
     if out is None and (args.store or ((alone or not args.rows) and not args.quick)):
         name = (redraws if alone else machine).file_name(machine.describe(device))
         out = RESULTS / name
     renews = args.store and args.rows and not alone and out.exists()
     stored = results(out) if renews else None
-    result = redraws.run(plan, say) if alone else rows.run(args.rows or rows.ROWS, plan, say)
-    if out is not None:
+
+    def write(result: dict[str, Any]) -> None:
         report.write(out, rows.renewed(stored, result) if stored else result)
+
+    at_once = write if args.store and not alone else lambda result: None
+    result = redraws.run(plan, say) if alone else rows.run(args.rows or rows.ROWS, plan, say, at_once)
+    if out is not None:
+        write(result)
         print(f"The numbers are in {out}.")
+    if args.store and out.parent == RESULTS and is_repository():
+        report.show_gpus(ROOT / "docs" / "results.md", RESULTS)
     return 0
 
 

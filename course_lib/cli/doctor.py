@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from course_lib.cli import environment, requirements, venv
-from course_lib.utils.device import busy_note, on_colab
+from course_lib.utils.device import busy_note, device_name, devices_here, memory, multiplies_bf16, on_colab
 
 HELP = "reports what is installed and what is missing, and how to fix it"
 SHOWN = ("torch", "numpy", "ipython", "ipywidgets")  # one line each; one line for all others
@@ -129,11 +129,10 @@ def graphics() -> Iterator[Finding]:
             f"torch does not load: {problem}", f"{install()} --force-reinstall torch", required=True
         )
         return
-    if torch.cuda.is_available():
-        for number in range(torch.cuda.device_count()):
-            memory = torch.cuda.get_device_properties(number).total_memory / 2**30
-            yield Finding(f"CUDA device {number}: {torch.cuda.get_device_name(number)}, {memory:.0f} GiB")
-        native = torch.cuda.is_bf16_supported(including_emulation=False)
+    for one in (found := devices_here()[1:]):
+        yield Finding(", ".join(filter(None, (f"{one}: {device_name(one)}", memory(one)))))
+    if found:
+        native = multiplies_bf16(found[0])
         yield Finding(
             "bf16 is supported" if native else "bf16 is only emulated here: training uses fp16 instead"
         )
@@ -145,7 +144,7 @@ def graphics() -> Iterator[Finding]:
             else "choose the CUDA build at https://pytorch.org/get-started/locally, or update the driver",
         )
     else:
-        yield Finding(f"no CUDA device: the course runs on the CPU, {os.cpu_count()} cores")
+        yield Finding(f"no GPU: the course runs on the CPU, {os.cpu_count()} cores")
 
 
 def company() -> Iterator[Finding]:

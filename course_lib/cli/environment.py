@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from course_lib.cli.venv import WINDOWS, SetUpError
 __all__ = ["ROOT", "SetUpError", "become", "child_environment", "ensure", "is_repository", "provide"]
 
 
-def ensure(extras: Sequence[str] = ()) -> None:
+def ensure(extras: Sequence[str] = (), enough: Sequence[str] = ()) -> None:
     """Return if this Python has all requirements; otherwise restart the command in `.venv`'s Python.
 
+    enough: modules with which this Python will do where there is no `.venv`: a machine with a GPU may have
+    its own PyTorch, and no network.
     Makes `.venv` if necessary. Raises SetUpError if that is impossible.
     """
     if venv.is_current():
@@ -31,6 +34,8 @@ def ensure(extras: Sequence[str] = ()) -> None:
         if "dev" in extras and activated():
             venv.add_d2l(Path(sys.executable), Path(sys.prefix))
         return
+    if enough and not venv.is_ready() and all(map(find_spec, enough)):
+        return print(f"This Python lacks {', '.join(lacking)}; what needs them is left out.", flush=True)
     if not is_repository():
         raise SetUpError(
             f"This Python lacks {', '.join(lacking)}.\n"

@@ -16,6 +16,7 @@ from typing import Any
 
 from course_lib.experiments.real_translator import SENTENCES
 from course_lib.utils.files import atomic_path
+from course_lib.widgets.model_tour import TOUR
 from course_lib.widgets.model_view import START, STYLE, model, trace
 from course_lib.widgets.modules import joined
 from course_lib.widgets.toy_lm import PREFIXES, QUESTIONS
@@ -33,6 +34,7 @@ def page(chapters: str | None = None) -> str:
     """The page. chapters: where the pages of the notebooks are, for links; None for a page by itself."""
     data = {
         "examples": EXAMPLES,
+        "tour": TOUR,
         "chapters": chapters,
         "traces": {
             mode: {sentence: packed(mode, sentence) for sentence in sentences}

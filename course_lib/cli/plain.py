@@ -12,6 +12,7 @@ NOWHERE = "http://127.0.0.1:9"  # a port where nobody listens
 ABSENT = ("COURSE_DATA",)
 VARIABLES = {
     "ATEN_CPU_CAPABILITY": "default",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",  # otherwise PyTorch's plain kernels expect AVX-512 to pack bf16 for oneDNN
     "OMP_NUM_THREADS": "1",
     **{f"{scheme}_PROXY": NOWHERE for scheme in ("HTTP", "HTTPS", "ALL")},
     **{f"{scheme}_proxy": NOWHERE for scheme in ("http", "https", "all")},
@@ -20,14 +21,18 @@ VARIABLES = {
 }
 CONFIG = 'c.InteractiveShellApp.extensions = ["course_lib.cli.boundaries"]\n'
 
-# In tests/: the same on every processor (commands, data, figures, style), or the longest training runs.
+# In tests/: the same on every processor (commands, data, figures, style, copies of modules), or the longest
+# training runs.
 LEFT_OUT = (
     "benchmarks",
     "browser",
     "cli",
+    "colab",
     "datasets",
     "lectures/test_coverage.py",
     "tasks/test_real_translation.py",
+    "test_contracts.py",
+    "test_copies.py",
     "test_github.py",
     "test_layering.py",
     "test_mutation.py",

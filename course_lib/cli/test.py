@@ -8,11 +8,16 @@ import tempfile
 from pathlib import Path
 
 from course_lib.cli import browser, environment, plain
+from course_lib.cli.arguments import device
+from course_lib.utils.device import require_device
 
 HELP = "runs the unit tests, the notebook lint, and every notebook against its stored output"
 PASSES_ON = True
 CELL_SECONDS = 900  # for one notebook cell, on a machine much slower than the one it was written on
+LEAST, SECOND = 300, "second:0"  # tests on a device; the one made of CPU memory
+ENOUGH = ("torch", "pytest", "hypothesis", "jaxtyping", "beartype")  # for the tests of a device
 PROCESSES = 2  # each further process needs as much memory again, on the GPU too, for its own models
+QUICK, SLOW_TOO = ("-m", "not slow"), ("-m", "")  # the last -m counts
 NBVAL = (
     "--nbval",
     "--nbval-current-env",
@@ -22,7 +27,9 @@ NBVAL = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--fast", action="store_true", help="skip the notebooks")
+    parser.add_argument(
+        "--fast", action="store_true", help="skip the notebooks, and the tests that are marked slow"
+    )
     parser.add_argument(
         "--browser",
         action="store_true",
@@ -34,9 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="imitate a different machine: plain CPU kernels, no data, no network; finds unstable digits",
     )
     parser.add_argument(
+        "--device",
+        type=device,
+        help=f"run only the tests of devices, on this one, in about 10 minutes; at least {LEAST} must pass",
+    )
+    parser.add_argument(
         "--second-device",
-        action="store_true",
-        help="run the tests of devices on one made of CPU memory, which finds mixed devices without a GPU",
+        dest="device",
+        action="store_const",
+        const=SECOND,
+        help="the same on one made of CPU memory, which finds operations on tensors of two devices",
     )
     parser.epilog = "All other arguments are passed on to pytest; if they name files, only those are tested."
 
@@ -49,10 +63,14 @@ def run(args: argparse.Namespace) -> int:
     if args.browser:
         browser.provide()
         variables["COURSE_BROWSER"] = "1"
-    if args.second_device:
-        variables["COURSE_SECOND_DEVICE"] = "1"
-        args.fast, args.rest = True, ["-k", "second:0", *args.rest]
-    command = [sys.executable, "-m", "pytest", *arguments(args.fast, args.rest, args.browser)]
+    if args.device:
+        require_device(None if args.device == SECOND else args.device, "--device")
+        some = any(one.startswith(("-k", "-m")) or not one.startswith("-") for one in args.rest)
+        least = 0 if some else LEAST
+        variables |= {"COURSE_TEST_DEVICE": args.device, "COURSE_LEAST_TESTS": str(least)}
+    fast = args.fast or bool(args.device)
+    rest = [*SLOW_TOO, *args.rest] if args.device else args.rest
+    command = [sys.executable, "-m", "pytest", *arguments(fast, rest, args.browser)]
     if args.plain:
         with tempfile.TemporaryDirectory() as folder:
             variables = plain.variables(variables, Path(folder))
@@ -76,7 +94,7 @@ def arguments(fast: bool, rest: list[str], in_browser: bool = False) -> list[str
         return ["tests/browser", "-s", *rest]
     chosen = any(one.split("::")[0].endswith((".py", ".ipynb")) for one in rest if not one.startswith("-"))
     paths = [] if chosen else ["tests"] if fast else ["tests", "notebooks"]
-    return [*paths, *([] if fast else NBVAL), *([] if chosen else shared_out()), *rest]
+    return [*paths, *(QUICK if fast else NBVAL), *([] if chosen else shared_out()), *rest]
 
 
 def shared_out() -> list[str]:

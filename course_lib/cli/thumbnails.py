@@ -19,7 +19,7 @@ WIDTH, HEIGHT = 240, 160
 MARGIN = 4
 COLORS = 64
 CHOSEN = {  # by notebook: words in the code of the figure's cell (in no cell: the first figure is taken)
-    "00": "plot_reach(reached)",
+    "00": "plot_letter_maps(string, maps)",
     "01": "plot_widths(norms",
     "02": "diagram_masks()",
     "03": "diagram_heads()",

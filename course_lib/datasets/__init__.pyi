@@ -42,6 +42,8 @@ from course_lib.datasets.location import (
 from course_lib.datasets.location import (
     locate_files as locate_files,
 )
+from course_lib.datasets.own_data import load_image_folder as load_image_folder
+from course_lib.datasets.own_data import load_labeled_texts as load_labeled_texts
 from course_lib.datasets.pairs import (
     TranslationData as TranslationData,
 )
@@ -67,5 +69,6 @@ from course_lib.datasets.splits import (
 from course_lib.datasets.splits import (
     split_pairs as split_pairs,
 )
+from course_lib.datasets.text_files import TextFiles as TextFiles
 from course_lib.datasets.texts import TextData as TextData
 from course_lib.datasets.texts import load_text as load_text

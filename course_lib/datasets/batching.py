@@ -11,6 +11,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler, TensorDataset
 
 from course_lib.text.tokenizers import PAD
 from course_lib.text.unicode_text import refuse_texts
+from course_lib.utils.device import to_device
 from course_lib.utils.ranges import check_whole
 
 Example = TypeVar("Example")
@@ -136,7 +137,7 @@ class TensorExamples(TensorDataset):
     """`TensorDataset` that reads a batch in one step: `collate_fn` gets tensors, not a list of examples."""
 
     def __getitems__(self, numbers: list[int]) -> tuple[Tensor, ...]:
-        return self[numbers]
+        return self[to_device(torch.tensor(numbers), self.tensors[0].device)]
 
 
 class Batches(DataLoader[Any]):

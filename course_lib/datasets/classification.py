@@ -10,6 +10,7 @@ from course_lib.datasets.labels import check_labels, check_number
 from course_lib.datasets.location import locate_file
 from course_lib.datasets.spec import DataSet
 from course_lib.datasets.splits import normalize
+from course_lib.datasets.text_files import PathLike, own_path
 from course_lib.text.preparation import clean
 from course_lib.text.unicode_text import refuse_text
 
@@ -63,18 +64,24 @@ class LabelledData:
             check_labels(split.labels, len(self.classes), self.name)
 
 
-def load_labelled(name: str = EMBEDDED) -> LabelledData:
-    """Load labeled sentences by the name of their data set; the split is always the same.
+def load_labelled(name: PathLike = EMBEDDED) -> LabelledData:
+    """Load labeled sentences by the name of their set, or from your own file; the split is always the same.
 
     reviews: 2000 test and 1000 validation sentences; sentences with the same words, in any order, are in the
     same set.
     sst2: the publisher's split, without training sentences that are also held out.
+    A path of a file: as `load_labeled_texts`.
     Raises ValueError for an unknown name or a set without labels, and otherwise as `locate` does.
 
     >>> data = load_labelled("reviews")
     >>> data.test.sentences[0], data.classes[data.test.labels[0]]
     ('Although the breakfast was rather cold, the porter was helpful.', 'positive')
     """
+    if path := own_path(name):
+        from course_lib.datasets.own_data import load_labeled_texts
+
+        return load_labeled_texts(path)
+    name = str(name)
     entry = find_set(name)
     if entry.kind != "labelled":
         sets = [other for other, entry in list_datasets().items() if entry.kind == "labelled"]

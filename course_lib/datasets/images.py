@@ -15,21 +15,28 @@ from course_lib.datasets.image_data import ImageData, ImageSplit
 from course_lib.datasets.location import find_file, locate_file, naming
 from course_lib.datasets.pickles import read_batch
 from course_lib.datasets.spec import DataSet
+from course_lib.datasets.text_files import PathLike, own_path
 
 EMBEDDED = "digits"
 
 
-def load_images(name: str = EMBEDDED) -> ImageData:
-    """Load images by the name of their data set; the split is always the same.
+def load_images(name: PathLike = EMBEDDED) -> ImageData:
+    """Load images by the name of their data set, or from your own folder; the split is always the same.
 
     digits: a fifth of each class is for testing, a tenth for validation.
     mnist, cifar10: the publisher's test set; a tenth of each class of the rest is for validation.
+    A path of a folder: as `load_image_folder`, which has a choice of sizes.
     Raises ValueError for an unknown name or a set without images, and otherwise as `locate` does.
 
     >>> data = load_images("digits")
     >>> data.test.pixels.shape, len(data.classes)
     (torch.Size([355, 1, 8, 8]), 10)
     """
+    if path := own_path(name):
+        from course_lib.datasets.own_data import load_image_folder
+
+        return load_image_folder(path)
+    name = str(name)
     entry = find_set(name)
     if entry.kind != "images":
         sets = [other for other, entry in list_datasets().items() if entry.kind == "images"]

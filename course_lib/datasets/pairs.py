@@ -1,6 +1,6 @@
 """Translation data: cleaned sentence pairs, split into training, validation and test sets."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -8,7 +8,16 @@ from pathlib import Path
 from course_lib.datasets.archives import BrokenArchive, decode, read_member, read_text
 from course_lib.datasets.catalog import DataSet, find_set
 from course_lib.datasets.location import locate, locate_file
-from course_lib.datasets.splits import Pair, Splits, normalize, split_pairs
+from course_lib.datasets.splits import (
+    MOST_PAIRS,
+    Pair,
+    Splits,
+    connected_groups,
+    normalize,
+    pair_id,
+    split_pairs,
+)
+from course_lib.datasets.text_files import PathLike, own_path, require
 from course_lib.text.preparation import clean
 from course_lib.text.unicode_text import refuse_texts
 
@@ -38,26 +47,38 @@ class TranslationData:
 
 
 def load_translation(
-    name: str, *, max_words: int | None = None, test: int = 2000, validation: int = 1000
+    name: PathLike | Sequence[PathLike],
+    *,
+    max_words: int | None = None,
+    test: int = 2000,
+    validation: int = 1000,
 ) -> TranslationData:
-    """Load translation pairs by the name of their data set; the split is always the same.
+    """Load translation pairs by the name of their set, or from your own files; the split is always the same.
 
     max_words: drops the pairs with a longer sentence. Each `max_words` has its own split, so test a model
     with the `max_words` that it was trained with.
-    test, validation: numbers of pairs to hold out; ignored if the publisher splits the set (multi30k).
+    name: also a path, or two, as in `read_pairs`.
+    test, validation: numbers of pairs to hold out; ignored if the publisher splits the set (multi30k). Of
+    your own pairs, at most a tenth of the groups each.
     Raises ValueError for an unknown name, a set without pairs or too few pairs; otherwise as `locate` does.
 
     >>> data = load_translation("grammar")
     >>> data.test[0], len(data.test)
     (('On Tuesdays the cat runs fast.', 'Los martes el gato corre rápido.'), 2000)
     """
-    entry = find_set(name)
-    if entry.target and entry.parts:
+    if (paths := own_paths(name)) is not None:
+        pairs = limit_words(max_words, load_pairs(name))
+        held_out = number_held_out(paths, pairs)
+        splits = split_pairs(pairs, test=min(test, held_out), validation=min(validation, held_out))
+        sides = [path.suffix[1:] for path in paths] if len(paths) == 2 else ["source", "target"]
+        name = " ".join(path.name for path in paths)
+        entry = DataSet(name=name, about="", license="", source=sides[0], target=sides[1])
+    elif (entry := find_set(str(name))).target and entry.parts:
         splits = published_splits(*(limit_words(max_words, pairs) for pairs in _read_parts(entry)))
     else:
         splits = split_pairs(limit_words(max_words, load_pairs(name)), test=test, validation=validation)
     return TranslationData(
-        name=name,
+        name=entry.name,
         source=entry.source,
         target=entry.target,
         max_words=max_words,
@@ -68,11 +89,37 @@ def load_translation(
     )
 
 
-def load_pairs(name: str) -> list[Pair]:
-    """All cleaned pairs of a data set in file order, including duplicates.
+def own_paths(name: PathLike | Sequence[PathLike]) -> list[Path] | None:
+    """The path of your own pairs, or both; None for the name of a data set. Raises ValueError for neither."""
+    if not isinstance(name, str | Path):
+        return [require(path) for path in name]
+    return [path] if (path := own_path(name)) else None
 
-    Raises as `load_translation` does.
+
+def number_held_out(paths: list[Path], pairs: list[Pair]) -> int:
+    """A tenth of the groups of pairs that share a sentence. Raises ValueError if there are fewer than 3."""
+    groups = [group for group in connected_groups({p: pair_id(p) for p in pairs}) if len(group) <= MOST_PAIRS]
+    if len(groups) < 3:
+        raise ValueError(
+            f"{paths[0]}: {len(pairs)} pairs, of which {len(groups)} share no sentence, are too few for "
+            "training, validation and test"
+        )
+    return max(1, len(groups) // 10)
+
+
+def load_pairs(name: PathLike | Sequence[PathLike]) -> list[Pair]:
+    """All cleaned pairs of a data set, or of your own files, in file order, including duplicates.
+
+    name: of a data set, or a path, or two, as in `read_pairs`. Raises as `load_translation` does.
+
+    >>> load_pairs("grammar")[0]
+    ('I recommended five books.', 'Recomendé cinco libros.')
     """
+    if (paths := own_paths(name)) is not None:
+        from course_lib.datasets.own_data import read_pairs
+
+        return [(clean(a), clean(b)) for a, b in read_pairs(paths[0] if len(paths) == 1 else paths)]
+    name = str(name)
     entry = find_set(name)
     if entry.kind != "pairs":
         raise ValueError(f"{name!r} is {NOT_PAIRS[entry.kind]}")

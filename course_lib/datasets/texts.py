@@ -7,6 +7,7 @@ from course_lib.datasets.archives import read_text
 from course_lib.datasets.catalog import find_set, list_datasets
 from course_lib.datasets.location import locate_file
 from course_lib.datasets.pairs import load_translation
+from course_lib.datasets.text_files import PathLike, TextFiles, own_path
 
 SPLIT_AT = {"tinyshakespeare": (0.9, 1.0), "timemachine": (0.9, 0.95)}  # where validation and test begin
 EMBEDDED = "grammar"
@@ -22,20 +23,26 @@ class TextData:
     test: str
 
 
-def load_text(name: str = EMBEDDED) -> TextData:
-    """Load a text by the name of its data set; the split is always the same.
+def load_text(name: PathLike = EMBEDDED) -> TextData:
+    """Load a text by the name of its data set, or from your own files; the split is always the same.
 
     grammar: the English sentences of the course's own grammar, each once, one per line; split as by
     `load_translation`, so that no sentence is in two of the sets.
     tinyshakespeare: 90% training, 10% validation, as in nanoGPT; no test text.
     timemachine: 90% training, 5% validation, 5% test.
     wikitext-2: the publisher's split.
+    A path of a file or folder: as `TextFiles`, which does not hold the text in memory as this does.
     Raises ValueError for an unknown name or a set that is not a text, and otherwise as `locate` does.
 
     >>> text = load_text("grammar")
     >>> text.train.splitlines()[:2]
     ['Is he too handsome?', 'You are a carpenter.']
     """
+    if path := own_path(name):
+        text = TextFiles(path)
+        parts = {part: "".join(getattr(text, part)) for part in ("train", "validation", "test")}
+        return TextData(name=text.name, **parts)
+    name = str(name)
     entry = find_set(name)
     if name == EMBEDDED:
         return grammar_text(name)

@@ -1,13 +1,12 @@
 """Exercises whose checks name the mistake: `check("01.temperature", my_function)`."""
 
-import importlib
-import pkgutil
-import re
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from course_lib.exercises.checking import Verdict, grade
 from course_lib.exercises.exercise import Exercise, Mistake
-from course_lib.utils.chapters import CHAPTER
+from course_lib.exercises.table import read_exercises
 from course_lib.utils.progress import remember, summary
 
 __all__ = [
@@ -21,6 +20,8 @@ __all__ = [
     "grade",
     "progress",
 ]
+
+CHAPTERS = Path(__file__).parent / "chapters"
 
 
 def check(exercise_id: str, answer: Any) -> None:
@@ -39,9 +40,9 @@ def check(exercise_id: str, answer: Any) -> None:
 
 def find(exercise_id: str) -> Exercise:
     """The exercise with this id. Raises ValueError, naming those of its chapter, if there is none."""
-    number = exercise_id.partition(".")[0]
-    module = f"ch{number.lower()}"
-    exercises = _of_chapter(module) if module in _chapters() else catalogue()
+    chapter = exercise_id.partition(".")[0].lower()
+    there = [number for number in chapters() if number.lower() == chapter]
+    exercises = of_chapter(*there) if there else catalogue()
     if exercise_id not in exercises:
         raise ValueError(f"no exercise {exercise_id!r}; choose one of {', '.join(exercises)}")
     return exercises[exercise_id]
@@ -63,15 +64,15 @@ def progress() -> None:
 
 def catalogue() -> dict[str, Exercise]:
     """All exercises by id, in chapter order."""
-    return {key: exercise for chapter in _chapters() for key, exercise in _of_chapter(chapter).items()}
+    return {key: exercise for chapter in chapters() for key, exercise in of_chapter(chapter).items()}
 
 
-def _chapters() -> list[str]:
-    """Names of the chapter modules, such as `ch01`."""
-    names = (module.name for module in pkgutil.iter_modules(__path__))
-    return sorted(name for name in names if re.fullmatch(f"ch{CHAPTER}", name, re.IGNORECASE))
+def chapters() -> list[str]:
+    """The chapters that have exercises, such as `06b`."""
+    return sorted(file.stem for file in CHAPTERS.glob("*.md"))
 
 
-def _of_chapter(chapter: str) -> dict[str, Exercise]:
-    module = importlib.import_module(f"{__name__}.{chapter}")
-    return {exercise.id: exercise for exercise in module.EXERCISES}
+@cache
+def of_chapter(chapter: str) -> dict[str, Exercise]:
+    """The exercises of a chapter, by id."""
+    return {exercise.id: exercise for exercise in read_exercises(CHAPTERS / f"{chapter}.md")}

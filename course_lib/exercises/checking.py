@@ -5,6 +5,7 @@ import inspect
 import linecache
 import math
 import numbers
+import sys
 import textwrap
 import traceback
 from collections.abc import Callable, Sequence
@@ -14,11 +15,11 @@ from typing import Any, Literal
 
 from torch import Tensor
 
-from course_lib.exercises.arguments import explained
 from course_lib.exercises.code import noticed
 from course_lib.exercises.comparing import NOT_TRIED, CallResult, alike, call, describe, difference
 from course_lib.exercises.exercise import Answer, Exercise, Mistake, value
-from course_lib.exercises.hints import pattern, place
+from course_lib.exercises.hints import part, pattern, place, sizes
+from course_lib.exercises.repairing import repaired
 
 WIDTH = 88
 STUB = {"RESUME", "NOP", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE"}  # all that a body of `...` compiles to
@@ -133,17 +134,28 @@ def _hint(
     exercise: Exercise, results: Sequence[CallResult], expected: list[CallResult], answer: Any, first: int
 ) -> str | None:
     """What can be said about an unknown wrong answer that is wrong for the first time on this input."""
-    error = results[first].error
+    error, tolerance = results[first].error, exercise.tolerance
     if exercise.inputs == ((),) or results[first].value is None and not error:
         return None
+    if " ^: " in str(error):
+        return "In Python, a power is written **; ^ is the exclusive or of whole numbers."
+    if isinstance(error, NameError) and error.name in sys.stdlib_module_names:
+        return f"`{error.name}` is a module of Python: add `import {error.name}`."
+    if found := pattern(results, expected, tolerance):
+        return found
+    change = repaired(exercise, answer, expected, first)
     if error:
-        if " ^: " in str(error):
-            return "In Python, a power is written **; ^ is the exclusive or of whole numbers."
         works = first and not _hits_ellipsis(error)
         said = "It works on the inputs before this one: does it depend on a size or a number of axes?"
-        return said if works else None
-    found = pattern(results, expected, exercise.tolerance) or explained(exercise, results, expected)
-    return found or place(results, expected, exercise.tolerance) or noticed(exercise, answer, first)
+        return change or (said if works else None)
+    vague = part(results, expected, tolerance)
+    if vague or change:
+        return " ".join(filter(None, (vague, change)))
+    return (
+        sizes(exercise, results, expected)
+        or place(results, expected, tolerance)
+        or noticed(exercise, answer, first)
+    )
 
 
 def _counterexample(

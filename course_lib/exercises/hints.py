@@ -1,5 +1,6 @@
 """What an unknown wrong answer has in common with the right one: a factor, an order, a part of it."""
 
+import inspect
 import itertools
 import numbers
 from collections.abc import Callable, Iterator, Sequence
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 
 from course_lib.exercises.comparing import CallResult, as_tensor, difference
+from course_lib.exercises.exercise import Exercise
 
 EVERY = "On every input, your {} {}."
 FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -54,6 +56,47 @@ def place(results: Sequence[CallResult], expected: Sequence[CallResult], toleran
     return next(filter(None, _regions(tensors, tolerance)), None)
 
 
+def part(results: Sequence[CallResult], expected: Sequence[CallResult], tolerance: float) -> str | None:
+    """Which one of several values is wrong, or in which direction a mask is; None if more is wrong."""
+    pairs = [(mine.value, right.value) for mine, right in zip(results, expected, strict=True)]
+    count = len(pairs[0][1]) if isinstance(pairs[0][1], tuple) else 0
+    if count > 1 and all(
+        isinstance(one, tuple | list) and len(one) == count for pair in pairs for one in pair
+    ):
+        wrong = {i for mine, right in pairs for i in range(count) if difference(mine[i], right[i], tolerance)}
+        return (
+            f"On every input, only value {min(wrong) + 1} of {count} is wrong." if len(wrong) == 1 else None
+        )
+    masks = [(a, b) for a, b in pairs if isinstance(a, Tensor) and isinstance(b, Tensor)
+             and a.shape == b.shape and a.dtype == b.dtype == torch.bool]  # fmt: skip
+    if len(masks) == len(pairs):
+        for state in (True, False):
+            if all(bool((a == state)[b == state].all()) for a, b in masks):
+                return f"On every input, your answer is {state} where it should be, but also in other places."
+    return None
+
+
+def sizes(exercise: Exercise, results: Sequence[CallResult], expected: Sequence[CallResult]) -> str | None:
+    """How long the first axis of a wrong size should be, in the sizes of the arguments."""
+    pairs = [(mine.value, right.value) for mine, right in zip(results, expected, strict=True)]
+    if not all(isinstance(one, Tensor) for pair in pairs for one in pair):
+        return None
+    shapes = [(a.shape, b.shape) for a, b in pairs]
+    if len({len(shape) for two in shapes for shape in two}) > 1 or all(a == b for a, b in shapes):
+        return None
+    axis = next(i for i in range(len(shapes[0][1])) if any(a[i] != b[i] for a, b in shapes))
+    names = tuple(inspect.signature(exercise.reference).parameters)
+    for place, name in enumerate(names[: len(exercise.inputs[0])]):
+        given = [arguments[place] for arguments in exercise.inputs]
+        if not all(isinstance(one, Tensor) and one.ndim == given[0].ndim for one in given):
+            continue
+        for i, more in itertools.product(range(given[0].ndim), (0, 1)):
+            if all(b[axis] == one.shape[i] + more for (_, b), one in zip(shapes, given, strict=True)):
+                longer = "one longer than" if more else "as long as"
+                return f"Axis {axis} of your answer should be {longer} axis {i} of `{name}`."
+    return None
+
+
 def _of_values(pairs: list[tuple[Any, Any]], tolerance: float) -> str | None:
     if all(isinstance(right, list) for _, right in pairs) and (found := _of_lists(pairs, tolerance)):
         return found
@@ -79,6 +122,8 @@ def _of_parts(pairs: list[tuple[Any, Any]], tolerance: float) -> str | None:
                 return EVERY.format("answer", f"holds only value {names} of the {count} values asked for")
     if not all(isinstance(mine, tuple | list) for mine, _ in pairs):
         return None
+    if all(not difference(_unpacked(mine), right, tolerance) for mine, right in pairs):
+        return f"The numbers are right, but some are packed together: return {count} values side by side."
     if all(len(mine) == count for mine, _ in pairs):
         wrong = {i for m, r in pairs for i in range(count) if difference(m[i], r[i], tolerance)}
         for order in itertools.permutations(range(count)) if len(wrong) > 1 and count < 5 else ():
@@ -88,8 +133,14 @@ def _of_parts(pairs: list[tuple[Any, Any]], tolerance: float) -> str | None:
         if len(wrong) == 1:
             (i,) = wrong
             inner = _of_values([(mine[i], right[i]) for mine, right in pairs], tolerance)
-            return f"On every input, only value {i + 1} of {count} is wrong.{f' {inner}' if inner else ''}"
+            return inner and f"On every input, only value {i + 1} of {count} is wrong. {inner}"
     return None
+
+
+def _unpacked(values: Any) -> list[Any]:
+    """The parts of nested tuples and lists, one after the other."""
+    nested = isinstance(values, tuple | list)
+    return [part for one in values for part in _unpacked(one)] if nested else [values]
 
 
 def _of_lists(pairs: list[tuple[Any, Any]], tolerance: float) -> str | None:
@@ -135,22 +186,12 @@ def _of_tensors(pairs: list[tuple[Tensor, Tensor]], tolerance: float) -> str | N
         return None
     truths = [set(one.unique().tolist()) <= {0.0, 1.0} for pair in pairs for one in pair]
     if same_shapes and all(truths):
-        return _truths(pairs)
+        opposite = all(bool((a != b).all()) for a, b in pairs)
+        return "On every input, your answer is the opposite of the right one." if opposite else None
     for name, function in FUNCTIONS.items():
         if all(_alike(a, function(b), tolerance) for a, b in pairs):
             return EVERY.format("numbers", name)
     return None if same_shapes else _reduced(pairs, tolerance)
-
-
-def _truths(pairs: list[tuple[Tensor, Tensor]]) -> str | None:
-    """How one mask differs from another."""
-    if all(bool((a != b).all()) for a, b in pairs):
-        return "On every input, your answer is the opposite of the right one."
-    if all(bool((a >= b).all()) for a, b in pairs):
-        return "On every input, your answer is True where it should be, but also in other places."
-    if all(bool((a <= b).all()) for a, b in pairs):
-        return "On every input, your answer is False where it should be, but also in other places."
-    return None
 
 
 def _reduced(pairs: list[tuple[Tensor, Tensor]], tolerance: float) -> str | None:
@@ -180,7 +221,7 @@ def _regions(pairs: list[tuple[Tensor, Tensor]], tolerance: float) -> Iterator[s
         one = [[_alike(total, torch.ones_like(total), tolerance) for total in two] for two in totals]
         if positive and all(right for _, right in one) and any(b.shape[axis] > 1 for _, b in pairs):
             if not all(mine for mine, _ in one):
-                yield f"Each {name} of the right answer sums to 1; yours do not: where are they normalized?"
+                yield f"Each {name} should sum to 1; yours do not: where are they normalized?"
         long = [(a, b) for a, b in pairs if b.shape[axis] > 1 and b.numel() > b.shape[axis]]
         if not long:
             continue

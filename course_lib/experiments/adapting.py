@@ -4,22 +4,18 @@
 
 rates: for a model with random weights, the optimizer and the learning rate with the best accuracy. pairs:
 that model against a pretrained one, over the number of pairs; both take the same number of steps in all. The
-pretrained model is not tuned, so that the comparison favors the control. Runs are added to
-results/adapting.json one by one; call it again to resume. To start from scratch, delete the file first.
+pretrained model is not tuned, so that the comparison favors the control.
 """
 
-import argparse
 import copy
-import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from pathlib import Path
 
 import torch
 
-from course_lib.experiments import storage
+from course_lib.experiments.runner import Experiment, learn
 from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.tasks.instructions import (
     accuracy_by_task,
@@ -32,9 +28,7 @@ from course_lib.tasks.instructions import (
 from course_lib.tasks.language_modeling import LanguageModelLoss, TextBatches
 from course_lib.tasks.prefix_lm import PrefixLMBatches, PrefixLMLoss
 from course_lib.training.config import TrainConfig
-from course_lib.training.trainer import train
 
-STORED = Path(__file__).parent / "results" / "adapting.json"
 SIZES = {"d_model": 64, "heads": 4, "layers": 2, "max_tokens": 48}
 DOCUMENTS, BATCH, PRETRAINING, FINE_TUNING = 20_000, 32, 800, 300  # the last two in steps
 NUMBERS, SEARCHED, SEEDS = (100, 200, 500, 2000), 500, (0, 1, 2)  # the first two: of pairs
@@ -78,7 +72,7 @@ def pretrained_model() -> GPT:
     model, ids = new_model(0), document_ids(raw_documents(DOCUMENTS), instruction_tokenizer())
     config = TrainConfig(steps=PRETRAINING, lr=2e-2, warmup=50, optimizer="muon", precision="fp32")
     text = TextBatches(ids, tokens=SIZES["max_tokens"], batch=BATCH)
-    train(LanguageModelLoss(model), text, config, device="cpu", progress=False)
+    learn(LanguageModelLoss(model), text, config)
     return model
 
 
@@ -90,18 +84,9 @@ def make(recipe: Recipe) -> Run:
     model = copy.deepcopy(pretrained_model()) if recipe.pretrained else new_model(recipe.seed)
     batches = PrefixLMBatches(pairs[: recipe.pairs], tokenizer, BATCH, seed=recipe.seed, pool=1)
     settings = {"lr": recipe.lr, "optimizer": recipe.optimizer, "warmup": 20, "precision": "fp32"}
-    before = time.process_time()
-    config = TrainConfig(steps=recipe.steps, **settings)
-    train(PrefixLMLoss(model), batches, config, device="cpu", progress=False)
-    seconds = round(time.process_time() - before, 1)
+    _, seconds = learn(PrefixLMLoss(model), batches, TrainConfig(steps=recipe.steps, **settings))
     found = accuracy_by_task(new, respond(model, tokenizer, [request for request, _ in new]))
     return Run(recipe=recipe, accuracy={k: round(v, 3) for k, v in found.items()}, seconds=seconds)
-
-
-def stored(part: str) -> list[Run]:
-    """The stored runs of a part: "rates" or "pairs"."""
-    found = storage.read_runs(STORED, "course_lib.experiments.adapting")["runs"].get(part, [])
-    return [Run(**{**run, "recipe": Recipe(**run["recipe"])}) for run in found]
 
 
 def accuracies(pretrained: bool) -> dict[int, list[float]]:
@@ -120,33 +105,31 @@ def best_setting() -> tuple[str, float]:
     return best.optimizer, best.lr
 
 
-def planned(part: str) -> Iterator[Recipe]:
-    """The recipes of a part; those of "pairs" need the stored rates."""
-    whole = {"pretrained": False, "steps": PRETRAINING + FINE_TUNING}
-    if part == "rates":
-        yield from (Recipe(pairs=SEARCHED, optimizer=name, lr=lr, **whole) for name, lr in TRIED)
-        return
-    name, lr = best_setting()
-    for seed, pairs in product(SEEDS, NUMBERS):
-        own = {"optimizer": OWN[0], "lr": OWN[1]}
-        yield Recipe(pairs=pairs, pretrained=True, steps=FINE_TUNING, seed=seed, **own)
-        yield Recipe(pairs=pairs, optimizer=name, lr=lr, seed=seed, **whole)
+def tuned(pairs: int, optimizer: str, lr: float, pretrained: bool = False, seed: int = 0) -> Recipe:
+    """A recipe; whether the model is pretrained or not, it takes the same number of steps in all."""
+    steps = FINE_TUNING if pretrained else PRETRAINING + FINE_TUNING
+    return Recipe(pairs=pairs, pretrained=pretrained, steps=steps, optimizer=optimizer, lr=lr, seed=seed)
 
 
-def main() -> None:
-    """Make the missing runs of the chosen parts until the time is up."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("parts", nargs="+", choices=["rates", "pairs"])
-    parser.add_argument("--minutes", type=float, default=60.0)
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    end = time.monotonic() + 60 * arguments.minutes
-    for part in arguments.parts:
-        known = [run.recipe for run in stored(part)]
-        for recipe in storage.until(end, [one for one in planned(part) if one not in known], part):
-            content = storage.read_runs(STORED, "course_lib.experiments.adapting")
-            storage.add_runs(STORED, content, part, [asdict(make(recipe))], "recipe")
+def rates() -> Iterator[Recipe]:
+    """The search for the setting of the model with random weights."""
+    yield from (tuned(SEARCHED, *setting) for setting in TRIED)
+
+
+def pairs() -> Iterator[Recipe]:
+    """Both models, over the number of pairs; needs the stored rates."""
+    for seed, number in product(SEEDS, NUMBERS):
+        yield tuned(number, *OWN, pretrained=True, seed=seed)
+        yield tuned(number, *best_setting(), seed=seed)
+
+
+EXPERIMENT = Experiment("adapting", {"rates": rates, "pairs": pairs}, make, Run)
+
+
+def stored(part: str) -> list[Run]:
+    """The stored runs of a part: "rates" or "pairs"."""
+    return EXPERIMENT.part(part)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main(__doc__)

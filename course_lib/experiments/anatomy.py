@@ -2,24 +2,18 @@
 
     python -m course_lib.experiments.anatomy --minutes 30 timed
 
-adds what is missing to results/anatomy.json, part by part, until the time is up; call it again to resume.
-To start from scratch, delete the file first. `stored()` reads the results.
+makes the missing runs of results/anatomy.json; `stored()` reads them.
 """
 
-import argparse
-import json
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, partial
 from math import inf
-from pathlib import Path
 from typing import Any
 
-import torch
-
 from course_lib.datasets import load_translation
-from course_lib.experiments import storage
+from course_lib.experiments.runner import Experiment
 from course_lib.lectures.dlstudio import (
     Corpus,
     Deviations,
@@ -34,7 +28,6 @@ from course_lib.lectures.dlstudio import (
 )
 from course_lib.lectures.dlstudio.deviations import FLAT
 
-STORED = Path(__file__).parent / "results" / "anatomy.json"
 PAIRS, HELD_OUT = 500, 100
 STEPS, SECONDS = 400, 60  # a run ends after so many steps, or after so many seconds of one processor
 
@@ -91,6 +84,7 @@ class Run:
         return Procedure.batch * (DLStudioConfig.tokens - 1) / self.seconds
 
 
+@cache
 def corpus() -> Corpus:
     """The first pairs of the course's grammar that are short enough for the system."""
     return corpus_of(load_translation("grammar", max_words=8), PAIRS, HELD_OUT)
@@ -143,23 +137,6 @@ def scored(model: TransformerFG, pairs: Corpus, procedure: Procedure) -> Score:
     return Score(*found)
 
 
-@cache
-def stored() -> dict[str, list[Run]]:
-    """The stored runs by part.
-
-    After `STEPS` steps, all with one decoder pass: "cumulative" (one fix after the other) and "alone" (one
-    fix each). After `SECONDS` seconds: "timed", cumulative but starting with the lecture's nine passes, and
-    "alone, timed", with one pass.
-    """
-    parts: dict[str, list[dict[str, Any]]] = json.loads(STORED.read_text(encoding="utf-8"))["runs"]
-    return {part: [as_run(run) for run in runs] for part, runs in parts.items()}
-
-
-def as_run(run: dict[str, Any]) -> Run:
-    scores = {name: Score(**numbers) for name, numbers in run["scores"].items()}
-    return Run(**{**run, "fixed": frozenset(run["fixed"]), "scores": scores})
-
-
 def as_json(run: Run) -> dict[str, Any]:
     return {**asdict(run), "fixed": in_order(run.fixed)}
 
@@ -187,47 +164,49 @@ def in_one_pass(recipes: Iterable[list[str]]) -> Iterable[list[str]]:
     return (fixed for recipe in recipes if recipe and (fixed := in_order({"passes", *recipe})))
 
 
-STEPWISE, TIMED = {"steps": STEPS}, {"seconds": SECONDS}
-PARTS = {
-    "cumulative": (STEPWISE, lambda: in_one_pass(cumulative())),
-    "alone": (STEPWISE, lambda: in_one_pass(alone())),
-    "timed": (TIMED, cumulative),
-    "alone, timed": (TIMED, lambda: in_one_pass(alone())),
+PARTS: dict[str, Callable[[], Iterable[list[str]]]] = {
+    "cumulative": lambda: in_one_pass(cumulative()),
+    "alone": lambda: in_one_pass(alone()),
+    "timed": cumulative,
+    "alone, timed": lambda: in_one_pass(alone()),
 }
 
 
-def main() -> None:
-    """Make the missing runs of the chosen parts until the time is up."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
-    parser.add_argument("--minutes", type=float, default=60.0)
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    end, pairs = time.monotonic() + 60 * arguments.minutes, corpus()
-    for part in arguments.parts:
-        limit, recipes = PARTS[part]
-        alike = [other for other in PARTS if PARTS[other][0] is limit]
-        missing = [fixed for fixed in recipes() if find(fixed, [part]) is None]
-        for fixed in storage.until(end, missing, part):
-            add(part, find(fixed, alike) or as_json(make(fixed, pairs, **limit)))
+def planned(part: str) -> list[dict[str, list[str]]]:
+    """The recipes of a part."""
+    return [{"fixed": fixed} for fixed in PARTS[part]()]
 
 
-def find(fixed: Iterable[str], parts: Iterable[str]) -> dict[str, Any] | None:
-    """The stored run with these fixes in one of these parts."""
-    runs, wanted = read()["runs"], in_order(fixed)
-    return next((run for part in parts for run in runs.get(part, []) if run["fixed"] == wanted), None)
+def of_steps(fixed: list[str]) -> dict[str, Any]:
+    """The run of a recipe after `STEPS` steps."""
+    return as_json(make(fixed, corpus(), steps=STEPS))
 
 
-def add(part: str, run: dict[str, Any]) -> None:
-    """Store one run, keeping what another process may have stored in the meantime."""
-    storage.add_runs(STORED, read(), part, [run], "fixed")
+def of_seconds(fixed: list[str]) -> dict[str, Any]:
+    """The run of a recipe after `SECONDS` seconds."""
+    return as_json(make(fixed, corpus(), seconds=SECONDS))
 
 
-def read() -> dict[str, Any]:
-    return storage.read_runs(
-        STORED, "course_lib.experiments.anatomy", pairs=PAIRS, steps=STEPS, seconds=SECONDS
-    )
+EXPERIMENT = Experiment(
+    "anatomy",
+    {part: partial(planned, part) for part in PARTS},
+    {part: of_seconds if part.endswith("timed") else of_steps for part in PARTS},
+    Run,
+    keys=("fixed",),
+    settings=lambda: {"pairs": PAIRS, "steps": STEPS, "seconds": SECONDS},
+    shared=True,
+)
+
+
+def stored() -> dict[str, list[Run]]:
+    """The stored runs by part.
+
+    After `STEPS` steps, all with one decoder pass: "cumulative" (one fix after the other) and "alone" (one
+    fix each). After `SECONDS` seconds: "timed", cumulative but starting with the lecture's nine passes, and
+    "alone, timed", with one pass.
+    """
+    return EXPERIMENT.stored()
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main(__doc__)

@@ -1,26 +1,20 @@
 """Image classifiers on CIFAR-10, in training runs that are too long for a notebook.
 
     python -m course_lib.experiments.cifar10 presets cifar10-cpu-strided
-    python -m course_lib.experiments.cifar10 fixes --steps 937
-    python -m course_lib.experiments.cifar10 augmentations --steps 1000
-    python -m course_lib.experiments.cifar10 tokenizers --steps 1000
+    python -m course_lib.experiments.cifar10 fixes augmentations tokenizers
 
 presets: what `python -m course_lib train vision --preset … --device cpu` trains.
-fixes: the lecture's visTransformer with its own settings for so many batches of 48, its deviations fixed one
-after the other.
-augmentations: the preset "cifar10-cpu-strided" for so many steps on few images, with each augmentation.
+fixes: the lecture's visTransformer with its own settings for an epoch, 937 batches of 48, its deviations
+fixed one after the other.
+augmentations: the preset "cifar10-cpu-strided" for 1000 steps on few images, with each augmentation.
 tokenizers: the run of "augmentations" with crop+flip, with patches instead of convolutions.
-Everything runs on one thread and is timed in processor time. A run replaces the stored one with the same name
-and seed in results/cifar10.json; `stored()` reads them. CIFAR-10 must be in $COURSE_DATA or in the cache.
+Everything runs on one thread and is timed in processor time. --again makes runs again that are already
+stored in results/cifar10.json; `stored()` reads them. CIFAR-10 must be in $COURSE_DATA or in the cache.
 """
 
-import argparse
-import json
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -28,8 +22,8 @@ import torch
 from torch import nn
 
 from course_lib.datasets import ImageData, load_images
-from course_lib.experiments import storage
 from course_lib.experiments.recipes import prepare_vision, recipe
+from course_lib.experiments.runner import Experiment, every, learn
 from course_lib.lectures.dlstudio import VisionConfig, VisionDeviations, VisTransformer
 from course_lib.tasks.image_classification import (
     ImageBatches,
@@ -39,9 +33,7 @@ from course_lib.tasks.image_classification import (
     predict,
 )
 from course_lib.training.config import TrainConfig
-from course_lib.training.trainer import train
 
-STORED = Path(__file__).parent / "results" / "cifar10.json"
 FIXES: dict[str, tuple[str, ...]] = {  # what is fixed in the lecture's model, one after the other
     "the lecture's model": (),
     "embedding, positions and class token trained": ("frozen_embedding", "frozen_class_token"),
@@ -50,8 +42,8 @@ FIXES: dict[str, tuple[str, ...]] = {  # what is fixed in the lecture's model, o
     "heads that see all, and are mixed": ("sliced_heads", "no_output_projection"),
     "LayerNorm before, no dropout in the test": ("post_norm", "never_eval"),
 }
-PARTS = ("presets", "fixes", "augmentations", "tokenizers")
-AUGMENTS = ("", "flip", "crop+flip", "crop+flip+randaugment", "crop+flip+mixup", "crop+flip+cutmix")
+AUGMENTS = ("none", "flip", "crop+flip", "crop+flip+randaugment", "crop+flip+mixup", "crop+flip+cutmix")
+PRESETS = ("cifar10-cpu-strided", "cifar10-cpu-long-strided")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,18 +74,9 @@ class Run:
         return self.steps * self.batch / self.seconds
 
 
-@cache
-def stored() -> dict[str, list[Run]]:
-    """The stored runs by part: "presets", "fixes", "augmentations", "tokenizers"; a part may be empty."""
-    runs = json.loads(STORED.read_text(encoding="utf-8"))["runs"] if STORED.exists() else {}
-    return {
-        part: [Run(**{**run, "evaluations": [tuple(one) for one in run["evaluations"]]}) for run in some]
-        for part, some in {**{name: [] for name in PARTS}, **runs}.items()
-    }
-
-
 FEW = 5000  # training images, so that the model overfits, which augmentation is meant to prevent
 POINTS = 60  # of a stored loss curve
+EPOCH, STEPS = 937, 1000  # steps of the parts "fixes", and "augmentations" and "tokenizers"
 LECTURE = {"optimizer": "adamw", "lr": 1e-4, "schedule": "constant", "warmup": 0, "weight_decay": 0.0}
 
 
@@ -102,22 +85,14 @@ def images() -> ImageData:
     return load_images("cifar10")
 
 
-def learn(
+def measured(
     data: ImageData, objective: nn.Module, batches: ImageBatches, config: TrainConfig, **about: Any
 ) -> dict[str, Any]:
     """Train, and return the results; evaluation time is not counted."""
-    model, aside = objective.model, 0.0
-
-    def evaluate() -> dict[str, float]:
-        nonlocal aside
-        begin = time.process_time()
-        scores = {"accuracy": accuracy(model, data.validation)}
-        aside += time.process_time() - begin
-        return scores
-
-    begin = time.process_time()
-    history = train(objective, batches, config, evaluate=evaluate, device="cpu", progress=False)
-    seconds = time.process_time() - begin - aside
+    model = objective.model
+    history, seconds = learn(
+        objective, batches, config, lambda: {"accuracy": accuracy(model, data.validation)}
+    )
     counts = confusion_matrix(data.test.labels, predict(model, data.test.pixels).argmax(-1), 10)
     return {
         **about,
@@ -125,7 +100,7 @@ def learn(
         "parameters": sum(p.numel() for p in model.parameters()),
         "steps": history.steps,
         "batch": batches.batch_sampler.batch,
-        "seconds": round(seconds, 1),
+        "seconds": seconds,
         "validation": round(history.evaluations[-1]["accuracy"], 4),
         "test": round(counts.diagonal().sum().item() / len(data.test), 4),
         "losses": [round(loss, 3) for loss in curve(history.losses)],
@@ -147,67 +122,58 @@ def preset(name: str, **overrides: Any) -> tuple[ImageData, nn.Module, ImageBatc
     return prepare_vision(recipe("vision", preset=name, device="cpu", **overrides))
 
 
-def presets(names: Sequence[str], seed: int) -> None:
-    """Each named preset, unchanged."""
-    for name in names:
-        add("presets", learn(*preset(name, seed=seed), name=name))
+def as_preset(name: str, seed: int) -> dict[str, Any]:
+    """The run of a preset, unchanged."""
+    return measured(*preset(name, seed=seed), name=name)
 
 
-def fixes(steps: int, seed: int) -> None:
-    """The lecture's model, then with its deviations fixed one after the other."""
-    deviations = VisionDeviations.lecture()
-    for name, fixed in FIXES.items():
-        deviations = deviations.without(*fixed)
-        torch.manual_seed(seed)
-        objective = ImageClassificationLoss(VisTransformer(VisionConfig(), deviations))
-        batches = ImageBatches(images().train, 48, seed)
-        config = TrainConfig(steps=steps, clip=1e9, precision="fp32", seed=seed, **LECTURE)
-        add("fixes", learn(images(), objective, batches, config, name=name))
+def fixed(name: str, seed: int) -> dict[str, Any]:
+    """The run of the lecture's model with its deviations fixed up to the named ones."""
+    names = list(FIXES)[: list(FIXES).index(name) + 1]
+    deviations = VisionDeviations.lecture().without(*(switch for one in names for switch in FIXES[one]))
+    torch.manual_seed(seed)
+    objective = ImageClassificationLoss(VisTransformer(VisionConfig(), deviations))
+    batches = ImageBatches(images().train, 48, seed)
+    config = TrainConfig(steps=EPOCH, clip=1e9, precision="fp32", seed=seed, **LECTURE)
+    return measured(images(), objective, batches, config, name=name)
 
 
-def augmentations(steps: int, seed: int) -> None:
-    """The CPU preset on few images, with each kind of augmentation."""
-    for augment in AUGMENTS:
-        run = on_few_images(augment or "none", augment=augment, steps=steps, seed=seed)
-        add("augmentations", run)
+def augmented(name: str, seed: int) -> dict[str, Any]:
+    """The run of the CPU preset on few images, with one kind of augmentation."""
+    return on_few_images(name, seed, augment="" if name == "none" else name)
 
 
-def tokenizers(steps: int, seed: int) -> None:
-    """The CPU preset on few images, with patches instead of convolutions."""
-    add("tokenizers", on_few_images("patches", tokenizer="patches", steps=steps, seed=seed))
+def with_patches(name: str, seed: int) -> dict[str, Any]:
+    """The same with patches instead of convolutions."""
+    return on_few_images(name, seed, tokenizer="patches")
 
 
-def on_few_images(name: str, **overrides: Any) -> dict[str, Any]:
+def on_few_images(name: str, seed: int, **overrides: Any) -> dict[str, Any]:
     """The CPU preset on few images, with some settings changed."""
-    data, objective, batches, config = preset("cifar10-cpu-strided", **overrides)
+    data, objective, batches, config = preset(PRESETS[0], steps=STEPS, seed=seed, **overrides)
     few = ImageBatches(data.train[:FEW], batches.batch_sampler.batch, config.seed, batches.augment)
-    return learn(data, objective, few, config, name=name, images=FEW)
+    return measured(data, objective, few, config, name=name, images=FEW)
 
 
-def add(part: str, run: dict[str, Any]) -> None:
-    """Store one run, replacing one with the same name and seed."""
-    storage.add_runs(STORED, read(), part, [run], "name", "seed")
+PARTS = {
+    "presets": (PRESETS, as_preset),
+    "fixes": (FIXES, fixed),
+    "augmentations": (AUGMENTS, augmented),
+    "tokenizers": (("patches",), with_patches),
+}
+EXPERIMENT = Experiment(
+    "cifar10",
+    {part: every(name=names, seed=[0]) for part, (names, _) in PARTS.items()},
+    {part: make for part, (_, make) in PARTS.items()},
+    Run,
+    keys=("name", "seed"),
+)
 
 
-def read() -> dict[str, Any]:
-    return storage.read_runs(STORED, "course_lib.experiments.cifar10")
-
-
-def main() -> None:
-    """Make the runs of the chosen part."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("part", choices=PARTS)
-    parser.add_argument("names", nargs="*", help="presets")
-    parser.add_argument("--steps", type=int, default=937)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    if arguments.part == "presets":
-        presets(arguments.names, arguments.seed)
-    else:
-        parts = {"fixes": fixes, "augmentations": augmentations, "tokenizers": tokenizers}
-        parts[arguments.part](arguments.steps, arguments.seed)
+def stored() -> dict[str, list[Run]]:
+    """The stored runs by part: "presets", "fixes", "augmentations", "tokenizers"."""
+    return EXPERIMENT.stored()
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main(__doc__)

@@ -3,30 +3,23 @@
     python -m course_lib.experiments.context --minutes 20
 
 It reads the course's grammar, 32 tokens at a time or a single one; both answer as many questions in a step.
-Runs are added to results/context.json one by one; call it again to resume.
 """
 
-import argparse
-import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
 from course_lib.datasets import load_text
-from course_lib.experiments import storage
+from course_lib.experiments.runner import Experiment, learn
 from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.tasks.language_modeling import LanguageModelLoss, TextBatches, mean_loss
 from course_lib.text.tokenizers import Tokenizer
 from course_lib.training.config import TrainConfig
-from course_lib.training.trainer import train
 
-MODULE = "course_lib.experiments.context"
-STORED = Path(__file__).parent / "results" / "context.json"
 QUESTIONS = 1024  # tokens to predict in one step
 MODELS = {  # tokens read, positions, steps, number of seeds
     "rotary": (32, "rotary", 1200, 3),
@@ -76,9 +69,7 @@ def make(recipe: Recipe) -> Run:
     settings: dict[str, Any] = {"lr": 2e-2, "warmup": 30, "optimizer": "muon", "precision": "fp32"}
     config = TrainConfig(steps=steps, seed=recipe.seed, **settings)
     batches = TextBatches(ids, window, QUESTIONS // window, recipe.seed)
-    before = time.process_time()
-    train(LanguageModelLoss(model), batches, config, device="cpu", progress=False)
-    seconds = round(time.process_time() - before, 1)
+    _, seconds = learn(LanguageModelLoss(model), batches, config)
     loss = mean_loss(model, test, stride=max(1, window // 2))
     each = [round(one, 4) for one in by_context(model.eval(), test)]
     return Run(recipe=recipe, loss=round(loss, 4), by_context=each, seconds=seconds)
@@ -100,22 +91,13 @@ def planned() -> Iterator[Recipe]:
         yield from (Recipe(name=name, seed=seed) for name, (*_, seeds) in MODELS.items() if seed < seeds)
 
 
+EXPERIMENT = Experiment("context", {"runs": planned}, make, Run)
+
+
 def stored() -> list[Run]:
     """The stored runs."""
-    found = storage.read_runs(STORED, MODULE)["runs"].get("runs", [])
-    return [Run(**{**run, "recipe": Recipe(**run["recipe"])}) for run in found]
-
-
-def main() -> None:
-    """Make the missing runs until the time is up."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=60.0)
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    end, made = time.monotonic() + 60 * arguments.minutes, [run.recipe for run in stored()]
-    for recipe in storage.until(end, [one for one in planned() if one not in made], "runs"):
-        storage.add_runs(STORED, storage.read_runs(STORED, MODULE), "runs", [asdict(make(recipe))], "recipe")
+    return EXPERIMENT.part("runs")
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main(__doc__)

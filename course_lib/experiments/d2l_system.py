@@ -3,15 +3,12 @@
 Reading them needs no d2l. `python -m course_lib.experiments.d2l_system_run` makes them.
 """
 
-import json
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
+from course_lib.experiments import storage
 from course_lib.lectures.d2l_maps import Maps
 
-STORED = Path(__file__).parent / "results" / "d2l_system.json"
 SYSTEMS = ("lecture", "fixed", "ours")
 SEEDS = (0, 1, 2)
 
@@ -69,22 +66,25 @@ class Facts:
     padding: float
 
 
-@cache
+def content() -> dict[str, Any]:
+    """The file of results."""
+    return storage.read(storage.RESULTS / "d2l_system.json")
+
+
 def stored() -> list[Run]:
     """The stored runs, by system and seed."""
-    return [as_run(run) for run in _content()["runs"]["trainings"]]
+    return [storage.typed(Run, run) for run in content()["runs"]["trainings"]]
 
 
-@cache
 def facts() -> Facts:
-    return Facts(**_content()["facts"])
+    """The stored statistics of the data."""
+    return Facts(**content()["facts"])
 
 
-@cache
 def maps() -> Maps:
     """Attention maps of the lecture's system (seed 0) for one of its four sentences."""
-    (content,) = _content()["runs"]["attention"]
-    return Maps(**{**content, "source": tuple(content["source"]), "target": tuple(content["target"])})
+    (found,) = content()["runs"]["attention"]
+    return Maps(**{**found, "source": tuple(found["source"]), "target": tuple(found["target"])})
 
 
 def runs_of(system: str) -> list[Run]:
@@ -92,16 +92,3 @@ def runs_of(system: str) -> list[Run]:
     if system not in SYSTEMS:
         raise ValueError(f"system={system!r} is not one of {SYSTEMS}")
     return [run for run in stored() if run.system == system]
-
-
-def as_run(run: dict[str, Any]) -> Run:
-    written = {
-        way: Written(**{**found, "four": tuple(found["four"])}) for way, found in run["written"].items()
-    }
-    losses = {way: tuple(numbers) for way, numbers in run["losses"].items()}
-    curves = {name: tuple(run[name]) for name in ("train", "plotted", "masked")}
-    return Run(**{**run, **curves, "losses": losses, "written": written})
-
-
-def _content() -> dict[str, Any]:
-    return json.loads(STORED.read_text(encoding="utf-8"))

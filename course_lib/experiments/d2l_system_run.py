@@ -2,22 +2,20 @@
 
     python -m course_lib.experiments.d2l_system_run --minutes 4
 
-adds what is missing to results/d2l_system.json until the time is up; call it again to resume. To start from
-scratch, delete the file first. It needs d2l and the data set fra-eng, which is why it has its own module:
-reading the results in `d2l_system` needs neither.
+makes the missing runs of results/d2l_system.json. It needs d2l and the data set fra-eng, which is why it
+has its own module: reading the results in `d2l_system` needs neither.
 """
 
-import argparse
 import time
 from dataclasses import asdict
-from itertools import product
+from functools import cache
 from statistics import fmean
 from typing import Any
 
 import torch
 
-from course_lib.experiments import storage
-from course_lib.experiments.d2l_system import SEEDS, STORED, SYSTEMS, Facts, Run, Written
+from course_lib.experiments.d2l_system import SEEDS, SYSTEMS, Facts, Run, Written
+from course_lib.experiments.runner import Experiment, every
 from course_lib.lectures.d2l_course import CourseDecoder, CourseEncoder
 from course_lib.lectures.d2l_training import (
     ENGLISH,
@@ -34,30 +32,22 @@ from course_lib.lectures.d2l_training import (
     with_references,
 )
 from course_lib.lectures.d2l_transformer import FIXED, LECTURE, d2l
-from course_lib.utils.progress_bar import say
 
 EPOCHS = 30
 
 
-def main() -> None:
-    """Make the missing runs until the time is up."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=60.0)
-    end = time.monotonic() + 60 * parser.parse_args().minutes
-    torch.set_num_threads(1)
-    data = d2l.MTFraEng(batch_size=128)
-    content = storage.read_runs(STORED, "course_lib.experiments.d2l_system_run", facts=asdict(counted(data)))
-    trainings = content["runs"].setdefault("trainings", [])
-    made = {(run["system"], run["seed"]) for run in trainings}
-    missing = [one for one in product(SYSTEMS, SEEDS) if one not in made]
-    for system, seed in storage.until(end, missing, "trainings"):
-        model, run = train(system, seed, data)
-        trainings.append(asdict(run))
-        trainings.sort(key=lambda run: (SYSTEMS.index(run["system"]), run["seed"]))
-        if (system, seed) == (SYSTEMS[0], SEEDS[0]):
-            content["runs"]["attention"] = [shortened(asdict(attention_maps(model, data, ENGLISH[-1])))]
-        storage.write_runs(STORED, content)
-        say(f"{system} {seed}")
+@cache
+def material() -> d2l.MTFraEng:
+    """The lecture's data."""
+    return d2l.MTFraEng(batch_size=128)
+
+
+def make(system: str, seed: int) -> Run:
+    """A training run; of the first one, attention maps are stored as well."""
+    model, run = train(system, seed, material())
+    if (system, seed) == (SYSTEMS[0], SEEDS[0]):
+        EXPERIMENT.add("attention", shortened(asdict(attention_maps(model, material(), ENGLISH[-1]))))
+    return run
 
 
 def train(system: str, seed: int, data: d2l.MTFraEng) -> tuple[d2l.Seq2Seq, Run]:
@@ -180,5 +170,16 @@ def rounded(numbers) -> tuple[float, ...]:
     return tuple(round(number, 3) for number in numbers)
 
 
+EXPERIMENT = Experiment(
+    "d2l_system_run",
+    {"trainings": every(system=SYSTEMS, seed=SEEDS)},
+    make,
+    dict,
+    keys=("system", "seed"),
+    file="d2l_system",
+    settings=lambda: {"facts": asdict(counted(material()))},
+)
+
+
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main(__doc__)

@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 
 from course_lib.datasets import ImageData, ImageSplit, load_images
+from course_lib.experiments.runner import learn
 from course_lib.models.vit import ViT, ViTConfig
 from course_lib.tasks.image_classification import (
     ImageBatches,
@@ -23,7 +24,6 @@ from course_lib.tasks.image_classification import (
     save_classifier,
 )
 from course_lib.training.config import TrainConfig
-from course_lib.training.trainer import train
 
 STORED = Path(__file__).parent / "models" / "digits_vit"
 
@@ -32,6 +32,13 @@ STORED = Path(__file__).parent / "models" / "digits_vit"
 def digits() -> ImageData:
     """The digits that ship with the course, loaded once."""
     return load_images("digits")
+
+
+@cache
+def held_out() -> ImageSplit:
+    """The validation and test digits together; for models of which nothing is chosen by them."""
+    parts = digits().validation, digits().test
+    return ImageSplit(torch.cat([part.pixels for part in parts]), torch.cat([part.labels for part in parts]))
 
 
 @cache
@@ -66,27 +73,20 @@ BATCH = 64
 
 def make(steps: int | None = None, seed: int = 0, positions: str = "learned") -> ViT:
     """Train the model and return it; `steps` shortens training. positions: as in `ViTConfig`."""
-    digits = load_images("digits")
     torch.manual_seed(seed)
-    model = ViT(ViTConfig(classes=len(digits.classes), dropout=0.1, positions=positions, **SIZES))
+    model = ViT(ViTConfig(classes=len(digits().classes), dropout=0.1, positions=positions, **SIZES))
     config = TRAINING if steps is None else TrainConfig(steps=steps, precision="fp32")
-    train(
-        ImageClassificationLoss(model),
-        ImageBatches(digits.train, BATCH, seed),
-        config,
-        device="cpu",
-        progress=False,
-    )
+    learn(ImageClassificationLoss(model), ImageBatches(digits().train, BATCH, seed), config)
     return model.eval()
 
 
 def main() -> None:
     """Train, evaluate, save."""
     torch.set_num_threads(1)
-    digits, model = load_images("digits"), make()
+    model = make()
     for name in ("train", "validation", "test"):
-        print(f"{name} accuracy: {accuracy(model, getattr(digits, name)):.1%}")
-    save_classifier(STORED, model, digits.classes)
+        print(f"{name} accuracy: {accuracy(model, getattr(digits(), name)):.1%}")
+    save_classifier(STORED, model, digits().classes)
     print(f"saved in {STORED}")
 
 

@@ -2,34 +2,28 @@
 
     python -m course_lib.experiments.norms --minutes 5 grid rates fair lecture blocks
 
-adds what is missing to results/norms.json, part by part, until the time is up; call it again to resume.
-To start from scratch, delete the file first. `stored()` reads the results.
+makes the missing runs of results/norms.json; `stored()` reads them.
 """
 
-import argparse
-import json
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 import torch
 
 from course_lib.datasets import TranslationData, load_translation
-from course_lib.experiments import storage
+from course_lib.experiments.runner import Experiment
 from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
-from course_lib.tasks.translation import TranslationBatches, TranslationLoss, translate
+from course_lib.tasks.translation import TranslationBatches, TranslationLoss, mean_loss, translate
 from course_lib.text.bleu import held_out_scores
 from course_lib.text.tokenizers import Tokenizer
 from course_lib.training.config import TrainConfig
 from course_lib.training.diagnostics import collapsed
 from course_lib.training.trainer import Diverged, train
 
-STORED = Path(__file__).parent / "results" / "norms.json"
 SIZES = {"d_model": 64, "heads": 4, "d_ff": 128, "max_tokens": 32, "dropout": 0.0}
 MAX_WORDS, VOCAB, BATCH, HELD_OUT = 5, 600, 32, 200
 EVERY = 25  # steps between two points of a curve
@@ -56,12 +50,13 @@ class Recipe:
 class Curve:
     """The result of a recipe. losses: on held-out pairs, every 25 steps. bleu: on them at the end, 0 to 100.
 
-    A run that diverges ends early; its BLEU is 0.
+    A run that diverges ends early; its BLEU is 0. seconds: processor time.
     """
 
     recipe: Recipe
     losses: tuple[float, ...]
     bleu: float
+    seconds: float = 0.0
 
     @property
     def end(self) -> float:
@@ -91,7 +86,7 @@ def small_model(norm: str, layers: tuple[int, int], seed: int = 0) -> Seq2Seq:
 
 def make(recipe: Recipe) -> Curve:
     """Train by the recipe on the CPU, with a constant learning rate after the warm-up."""
-    data, tokens = material()
+    before, (data, tokens) = time.process_time(), material()
     model = small_model(recipe.norm, recipe.layers, recipe.seed)
     objective = TranslationLoss(model, label_smoothing=0.0)
     batches = TranslationBatches(data.train, tokens, BATCH, SIZES["max_tokens"], recipe.seed)
@@ -100,24 +95,15 @@ def make(recipe: Recipe) -> Curve:
     losses: list[float] = []
 
     def evaluate() -> dict[str, float]:
-        losses.append(held_out_loss(objective))
+        losses.append(round(mean_loss(model, tokens, data.validation[:HELD_OUT], HELD_OUT), 3))
         return {"loss": losses[-1]}
 
     try:
         train(objective, batches, config, evaluate=evaluate, device="cpu", progress=False)
+        score = bleu(model)
     except Diverged:
-        return Curve(recipe, tuple(losses), 0.0)
-    return Curve(recipe, tuple(losses), bleu(model))
-
-
-@torch.inference_mode()
-def held_out_loss(objective: TranslationLoss) -> float:
-    """Mean loss per token on the held-out pairs, to three digits."""
-    data, tokens = material()
-    held_out = TranslationBatches(data.validation[:HELD_OUT], tokens, HELD_OUT)
-    device = objective.model.embedding.weight.device
-    loss, count = objective(*(ids.to(device) for ids in held_out.batch_of(range(HELD_OUT))))
-    return round((loss / count).item(), 3)
+        score = 0.0
+    return Curve(recipe, tuple(losses), score, round(time.process_time() - before, 1))
 
 
 def bleu(model: Seq2Seq, sentences: int = HELD_OUT) -> float:
@@ -125,18 +111,6 @@ def bleu(model: Seq2Seq, sentences: int = HELD_OUT) -> float:
     data, tokens = material()
     english, spanish = zip(*data.validation[:sentences], strict=True)
     return round(held_out_scores(translate(model, tokens, english, max_tokens=20), spanish).bleu, 1)
-
-
-@cache
-def stored() -> dict[str, list[Curve]]:
-    """The stored runs by the question they answer: "grid", "rates", "fair", "lecture", "blocks"."""
-    parts: dict[str, list[dict[str, Any]]] = json.loads(STORED.read_text(encoding="utf-8"))["runs"]
-    return {part: [as_curve(run) for run in runs] for part, runs in parts.items()}
-
-
-def as_curve(run: dict[str, Any]) -> Curve:
-    recipe = Recipe(**{**run["recipe"], "layers": tuple(run["recipe"]["layers"])})
-    return Curve(recipe, tuple(run["losses"]), run["bleu"])
 
 
 SEEDS = (0, 1, 2)
@@ -175,56 +149,23 @@ def blocks() -> Iterable[Recipe]:
         yield Recipe(norm="pre", layers=layers, lr=4e-3, warmup=100, steps=400, seed=seed)
 
 
-PARTS = {"grid": grid, "rates": rates, "fair": fair, "lecture": lecture, "blocks": blocks}
-
-
 def best_rate(norm: str) -> float:
     """The learning rate with the lowest final loss in the stored runs of "rates"."""
     ends: dict[float, list[float]] = {}
-    for run in read()["runs"]["rates"]:
-        if run["recipe"]["norm"] == norm:
-            ends.setdefault(run["recipe"]["lr"], []).append(sum(run["losses"][-4:]))
+    for run in EXPERIMENT.part("rates"):
+        if run.recipe.norm == norm:
+            ends.setdefault(run.recipe.lr, []).append(run.end)
     return min(ends, key=lambda lr: fmean(ends[lr]))
 
 
-def main() -> None:
-    """Make the missing runs of the chosen parts until the time is up."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
-    parser.add_argument("--minutes", type=float, default=60.0)
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    end = time.monotonic() + 60 * arguments.minutes
-    for part in arguments.parts:
-        missing = [recipe for recipe in PARTS[part]() if as_json(recipe) not in known(part)]
-        for recipe in storage.until(end, missing, part):
-            add(part, measured(recipe))
+PARTS = {part.__name__: part for part in (grid, rates, fair, lecture, blocks)}
+EXPERIMENT = Experiment("norms", PARTS, make, Curve, settings=lambda: {"every": EVERY})
 
 
-def known(part: str) -> list[dict[str, Any]]:
-    return [run["recipe"] for run in read()["runs"].get(part, [])]
-
-
-def add(part: str, run: dict[str, Any]) -> None:
-    """Store one run, keeping what another process may have stored in the meantime."""
-    storage.add_runs(STORED, read(), part, [run], "recipe")
-
-
-def measured(recipe: Recipe) -> dict[str, Any]:
-    """One run, with its processor time in seconds."""
-    before = time.process_time()
-    curve = make(recipe)
-    seconds = round(time.process_time() - before, 1)
-    return {"recipe": as_json(recipe), "bleu": curve.bleu, "seconds": seconds, "losses": curve.losses}
-
-
-def as_json(recipe: Recipe) -> dict[str, Any]:
-    return json.loads(json.dumps(asdict(recipe)))
-
-
-def read() -> dict[str, Any]:
-    return storage.read_runs(STORED, "course_lib.experiments.norms", every=EVERY)
+def stored() -> dict[str, list[Curve]]:
+    """The stored runs by the question they answer: "grid", "rates", "fair", "lecture", "blocks"."""
+    return EXPERIMENT.stored()
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main(__doc__)

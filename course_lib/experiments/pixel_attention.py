@@ -3,20 +3,19 @@
     python -m course_lib.experiments.pixel_attention --seed 0
     python -m course_lib.experiments.pixel_attention --seed 0 --without
 
-One training run takes about 45 seconds on one core; --without leaves attention out. The run replaces the
-stored one with the same recipe in results/pixel_attention.json; `stored()` reads them. The model with
-attention and seed 0 is also saved in models/, in half precision; `trained()` loads it.
+make the missing runs of results/pixel_attention.json, about 45 seconds each on one core; --without leaves
+attention out. `stored()` reads them. The model with attention and seed 0 is also saved in models/, in half
+precision; `trained()` loads it.
 """
 
-import argparse
 import base64
 import copy
-import json
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
-from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -24,16 +23,14 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from course_lib.datasets import load_images
-from course_lib.experiments import storage
+from course_lib.experiments.runner import Experiment
 from course_lib.models.unet import UNet, UNetConfig
 from course_lib.tasks.diffusion import Diffusion, DiffusionLoss, noise_loss, sample
 from course_lib.tasks.image_classification import ImageBatches, to_floats
 from course_lib.training.config import TrainConfig
 from course_lib.training.model_files import save_model
 from course_lib.training.trainer import train
-from course_lib.utils import machine
 
-STORED = Path(__file__).parent / "results" / "pixel_attention.json"
 MODELS = Path(__file__).parent / "models"
 SIDE = 8  # of a digit
 
@@ -83,13 +80,6 @@ def unpacked(text: str) -> Float[Tensor, "pictures channels height width"]:
 
 
 @cache
-def stored() -> list[Run]:
-    """The stored runs."""
-    runs = json.loads(STORED.read_text(encoding="utf-8"))["runs"]["digits"]
-    return [Run(**{**run, "recipe": Recipe(**run["recipe"])}) for run in runs]
-
-
-@cache
 def trained() -> tuple[UNet, Diffusion]:
     """The stored model with attention, in evaluation mode."""
     model = filled(UNet(Recipe(attention=True).config()), "digits")
@@ -118,8 +108,8 @@ def steps_of(pictures: Tensor, diffusion: Diffusion) -> Tensor:
     return torch.arange(len(pictures)) % diffusion.steps + 1
 
 
-def run(recipe: Recipe) -> tuple[dict[str, Any], UNet]:
-    """Train, evaluate, generate."""
+def make(recipe: Recipe) -> Run:
+    """Train, evaluate, generate; the model of the first recipe is saved."""
     torch.manual_seed(recipe.seed)
     model, images = UNet(recipe.config()), load_images("digits")
     diffusion = Diffusion(model.config.steps)
@@ -137,24 +127,17 @@ def run(recipe: Recipe) -> tuple[dict[str, Any], UNet]:
     )  # fmt: skip
     model.eval()
     seconds, found, part = time.process_time() - began, losses(), (t - 1) * PARTS // diffusion.steps
-    return {
-        "recipe": asdict(recipe),
-        "steps": [one["step"] for one in history.evaluations],
-        "losses": [round(one["loss"], 5) for one in history.evaluations],
-        "by_noise": [round(found[part == i].mean().item(), 5) for i in range(PARTS)],
-        "seconds": round(seconds, 1),
-        "drawn": packed(sample(model, diffusion, (DRAWN, 1, SIDE, SIDE), seed=recipe.seed)),
-    }, model
-
-
-def store(result: dict[str, Any]) -> None:
-    """Store a result, replacing one with the same recipe."""
-    runs = json.loads(STORED.read_text(encoding="utf-8"))["runs"]["digits"] if STORED.exists() else []
-    runs = [one for one in runs if one["recipe"] != result["recipe"]] + [result]
-    runs.sort(key=lambda one: (not one["recipe"]["attention"], one["recipe"]["seed"]))
-    command = "python -m course_lib.experiments.pixel_attention"
-    content = {"command": command, "machine": machine.describe("cpu"), "runs": {"digits": runs}}
-    storage.write_runs(STORED, content)
+    drawn = sample(model, diffusion, (DRAWN, 1, SIDE, SIDE), seed=recipe.seed)
+    if recipe == Recipe(attention=True):
+        save(model, "digits")
+    return Run(
+        recipe=recipe,
+        steps=[int(one["step"]) for one in history.evaluations],
+        losses=[round(one["loss"], 5) for one in history.evaluations],
+        by_noise=[round(found[part == i].mean().item(), 5) for i in range(PARTS)],
+        seconds=round(seconds, 1),
+        drawn=packed(drawn),
+    )
 
 
 def save(model: nn.Module, name: str) -> None:
@@ -162,19 +145,26 @@ def save(model: nn.Module, name: str) -> None:
     save_model(copy.deepcopy(model).half(), MODELS / f"{name}.safetensors")
 
 
-def main() -> None:
-    """Train one recipe and store the results."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--without", action="store_true", help="no attention")
-    given = parser.parse_args()
-    recipe = Recipe(attention=not given.without, seed=given.seed)
-    result, model = run(recipe)
-    store(result)
-    if recipe == Recipe(attention=True):
-        save(model, "digits")
-    print({key: value for key, value in result.items() if key != "drawn"})
+def planned() -> Iterator[Recipe]:
+    """With and without attention, three seeds each."""
+    yield from (
+        Recipe(attention=attention, seed=seed) for attention, seed in product((True, False), range(3))
+    )
+
+
+EXPERIMENT = Experiment(
+    "pixel_attention",
+    {"digits": planned},
+    make,
+    Run,
+    flags={"without": lambda recipe, given: recipe.attention != given},
+)
+
+
+def stored() -> list[Run]:
+    """The stored runs."""
+    return EXPERIMENT.part("digits")
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main(__doc__)

@@ -2,35 +2,30 @@
 
     python -m course_lib.experiments.pretraining --minutes 5 pairs longer tasks directions joint
 
-adds what is missing to results/pretraining.json, part by part, until the time is up; call it again to resume.
-To start from scratch, delete the file first. `stored()` reads the results.
+makes the missing runs of results/pretraining.json; `stored()` reads them.
 """
 
-import argparse
 import copy
-import json
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from course_lib.datasets import load_translation
 from course_lib.experiments import storage
+from course_lib.experiments.runner import Experiment
 from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.tasks.prefix_lm import Pair, PrefixLMBatches, PrefixLMLoss, translate_with_lm
-from course_lib.tasks.pretraining import CAUSAL, TASKS, PretrainingBatches
+from course_lib.tasks.pretraining import CAUSAL, PretrainingBatches
 from course_lib.text.bleu import held_out_scores
 from course_lib.text.tokenizers import Tokenizer
 from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import train
 
-STORED = Path(__file__).parent / "results" / "pretraining.json"
 MAX_WORDS, VOCAB, BATCH, EVERY, HELD_OUT = 5, 4000, 32, 100, 400
 MOST_PAIRS = 16_000  # labeled; the sentences of all other pairs are the unlabeled text
 SIZES = {"d_model": 96, "heads": 4, "layers": 2, "positions": "rotary"}
@@ -173,16 +168,9 @@ def bleu(model: GPT, pairs: list[Pair]) -> float:
     return round(held_out_scores(written, spanish).bleu, 1)
 
 
-@cache
 def stored() -> dict[str, list[Run]]:
     """The stored runs by the question that they answer: "pairs", "longer", "tasks", "directions", "joint"."""
-    parts: dict[str, list[dict[str, Any]]] = json.loads(STORED.read_text(encoding="utf-8"))["runs"]
-    return {part: [as_run(run) for run in runs] for part, runs in parts.items()}
-
-
-def as_run(run: dict[str, Any]) -> Run:
-    curves = {name: tuple(run[name]) for name in ("losses", "bleus", "train_losses") if run.get(name)}
-    return Run(**{**run, **curves, "recipe": Recipe(**run["recipe"])})
+    return EXPERIMENT.stored()
 
 
 def bleus(part: str, start: str) -> dict[int, list[float]]:
@@ -243,41 +231,23 @@ def joint() -> Iterable[Recipe]:
 PARTS = {"pairs": pairs, "longer": longer, "tasks": tasks, "directions": directions, "joint": joint}
 
 
-def main() -> None:
-    """Make the missing runs of the chosen parts until the time is up."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
-    parser.add_argument("--minutes", type=float, default=60.0)
-    parser.add_argument("--seeds", nargs="*", type=int, default=SEEDS)
-    starts = [NOTHING, *TASKS, ONE_SIDED]
-    parser.add_argument("--starts", nargs="*", choices=starts, default=starts)
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    end = time.monotonic() + 60 * arguments.minutes
-    for part in arguments.parts:
-        missing = [recipe for recipe in PARTS[part]() if asdict(recipe) not in known(part)]
-        chosen = (one for one in missing if one.seed in arguments.seeds and one.start in arguments.starts)
-        for recipe in storage.until(end, chosen, part):
-            add(part, asdict(make(recipe)), recipe)
+class Pretraining(Experiment[Run]):
+    """The file also says how long pretraining took, by task and seed."""
+
+    def add(self, part: str, *runs: Run) -> None:
+        """Store runs, then their pretraining times."""
+        super().add(part, *runs)
+        content = self.read()
+        for start, seed in {(run.recipe.start, run.recipe.seed) for run in runs}:
+            seconds = content["pretraining seconds"].setdefault(start, {})
+            seconds.setdefault(str(seed), round(pretrained(start, seed)[1], 1))
+        storage.write(self.path, content)
 
 
-def known(part: str) -> list[dict[str, Any]]:
-    return [run["recipe"] for run in read()["runs"].get(part, [])]
-
-
-def add(part: str, run: dict[str, Any], recipe: Recipe) -> None:
-    """Store one run and its pretraining time, keeping what another process may have stored meanwhile."""
-    content = read()
-    seconds = content["pretraining seconds"].setdefault(recipe.start, {})
-    seconds.setdefault(str(recipe.seed), round(pretrained(recipe.start, recipe.seed)[1], 1))
-    storage.add_runs(STORED, content, part, [run], "recipe")
-
-
-def read() -> dict[str, Any]:
-    return storage.read_runs(
-        STORED, "course_lib.experiments.pretraining", every=EVERY, **{"pretraining seconds": {}}
-    )
+EXPERIMENT = Pretraining(
+    "pretraining", PARTS, make, Run, settings=lambda: {"every": EVERY, "pretraining seconds": {}}
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main(__doc__)

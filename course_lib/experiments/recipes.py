@@ -6,8 +6,10 @@
 """
 
 import tomllib
+from array import array
 from collections.abc import Mapping
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,13 +25,21 @@ SHARED = {  # settings that no preset names, and their defaults
 OWN = {  # the same for one kind of model; None: derived from other settings
     "translation": {"heads": None, "d_ff": None, "decoder_layers": None},
     "gpt": {},
-    "vision": {"epochs": None, "checkpoint_epochs": None},
+    "vision": {"epochs": None, "checkpoint_epochs": None, "image_size": None},
+    "classification": {},
 }
+OWN_DATA = {  # what holds for your own data in place of a default
+    "translation": {"max_words": 0},
+    "gpt": {"tokens": "bytes"},
+    "vision": {"patch_size": 4},
+    "classification": {},
+}
+TOKENIZER_SAMPLE = 20  # pieces of a text in files, spread evenly, that a tokenizer learns from
 
 
 @cache  # a command sees one state of the file, even if someone edits it meanwhile
 def presets(kind: str) -> dict[str, dict[str, Any]]:
-    """The presets of a kind of model ("translation", "gpt" or "vision") by name: values for some settings."""
+    """The presets of a kind of model, a key of OWN, by name: values for some settings."""
     return tomllib.loads(PRESETS.read_text(encoding="utf-8")).get(kind, {})
 
 
@@ -37,7 +47,8 @@ def defaults(kind: str) -> dict[str, Any]:
     """The values of settings that neither a preset nor the caller gives."""
     if kind == "translation":
         return {**presets(kind)["spa-eng-8"], "steps": None, "minutes": 10.0}
-    return dict(presets(kind)["grammar"]) if kind == "gpt" else {"minutes": 1.0, **presets(kind)["digits"]}
+    first = next(iter(presets(kind).values()))
+    return dict(first) if kind == "gpt" else {"minutes": 1.0, **first}
 
 
 def settle(kind: str, preset: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,7 +56,8 @@ def settle(kind: str, preset: str | None, given: Mapping[str, Any]) -> dict[str,
 
     The length of training is either `steps` or `minutes`: a given one drops the other.
     """
-    values = {**defaults(kind), **presets(kind).get(preset, {})}
+    own = OWN_DATA[kind] if given.get("data") and is_own(given["data"]) else {}
+    values = {**defaults(kind), **own, **presets(kind).get(preset, {})}
     if given.get("minutes"):
         values["steps"] = None
     elif given.get("steps") or values.get("steps"):
@@ -53,10 +65,18 @@ def settle(kind: str, preset: str | None, given: Mapping[str, Any]) -> dict[str,
     return values | {key: value for key, value in given.items() if value is not None}
 
 
+def is_own(data: str | list[str]) -> bool:
+    """Whether this is a path of your own data, or two, rather than the name of a data set."""
+    from course_lib.datasets.catalog import list_datasets
+
+    return not isinstance(data, str) or data not in list_datasets()
+
+
 def recipe(kind: str, *, preset: str | None = None, **overrides: Any) -> SimpleNamespace:
     """The settings of one training run, as attributes.
 
-    kind: "translation", "gpt" or "vision". preset: a name in presets.toml; without it, the defaults hold.
+    kind: "translation", "gpt", "vision" or "classification". preset: a name in presets.toml; without it,
+    the defaults hold.
     overrides: settings by name, such as `seed=1` or `steps=200`, which take precedence over the preset.
     Raises ValueError for a kind, a preset or a setting that does not exist.
     """
@@ -125,45 +145,100 @@ def prepare_gpt(settings):
     """Language modeling: texts, tokenizer, ids of each split, loss (with the model), batches, TrainConfig."""
     import torch
 
-    from course_lib.datasets import load_text
+    from course_lib.datasets import TextFiles, load_text
     from course_lib.models.gpt import GPT, GPTConfig
     from course_lib.tasks.language_modeling import LanguageModelLoss, TextBatches
 
-    data = load_text(settings.data)
+    data = TextFiles(settings.data) if is_own(settings.data) else load_text(settings.data)
     tokenizer = text_tokenizer(settings, data.train)
-    ids = {
-        part: torch.tensor(tokenizer.encode(getattr(data, part))) for part in ("train", "validation", "test")
-    }
+    ids = {part: encoded(tokenizer, getattr(data, part)) for part in ("train", "validation", "test")}
     sizes = {name: getattr(settings, name) for name in ("d_model", "heads", "layers", "dropout")}
     torch.manual_seed(settings.seed)
     form = options("gpt", settings.form)
     model = GPT(GPTConfig(vocab=len(tokenizer), max_tokens=settings.context, **sizes, **form))
-    batches = TextBatches(ids["train"], settings.context, settings.batch, settings.seed)
+    try:
+        batches = TextBatches(ids["train"], settings.context, settings.batch, settings.seed)
+    except ValueError as error:
+        raise ValueError(f"{data.name}: {error}; take a smaller --context or --batch") from None
     return data, tokenizer, ids, LanguageModelLoss(model), batches, train_config(settings)
 
 
-def text_tokenizer(settings, text: str):
-    """A tokenizer of the kind `settings.tokens`, trained on the text."""
+def text_tokenizer(settings, text):
+    """A tokenizer of the kind `settings.tokens`, trained on the text, a string or a part of `TextFiles`."""
     from course_lib.text.tokenizers import CharTokenizer, Tokenizer, WordTokenizer
 
-    if settings.tokens == "bpe":
-        return Tokenizer.train(text.splitlines(), settings.vocab)
+    pieces = [text] if isinstance(text, str) else text
+    if settings.tokens in ("bpe", "bytes"):
+        step = 1 if isinstance(text, str) else text.pieces() // TOKENIZER_SAMPLE + 1
+        sample = islice(pieces, 0, None, step)
+        if settings.tokens == "bytes":
+            return Tokenizer.train(sample, settings.vocab, "bytes")
+        return Tokenizer.train((line for piece in sample for line in piece.splitlines()), settings.vocab)
     kinds = {"characters": CharTokenizer, "words": WordTokenizer}
     if settings.tokens not in kinds:
-        raise ValueError(f"tokens={settings.tokens!r} is not one of bpe, {', '.join(kinds)}")
-    return kinds[settings.tokens].train([text])
+        raise ValueError(f"tokens={settings.tokens!r} is not one of bpe, bytes, {', '.join(kinds)}")
+    return kinds[settings.tokens].train(pieces)
+
+
+def encoded(tokenizer, text):
+    """The ids of a text, a string or a part of `TextFiles`, of which only the ids are held in memory."""
+    import torch
+
+    if isinstance(text, str):
+        return torch.tensor(tokenizer.encode(text))
+    ids = array("i")
+    for piece in text:
+        ids.extend(tokenizer.encode(piece))
+    if not ids:
+        raise ValueError(f"{text.text.path} is too short: there is nothing for the {text.side} part")
+    return torch.frombuffer(ids, dtype=torch.int32)
+
+
+def prepare_classification(settings):
+    """Text classification: texts, tokenizer, ids of each split, loss (with the model), batches, TrainConfig.
+
+    Texts of more than `settings.context` tokens, CLS included, are truncated.
+    """
+    import torch
+
+    from course_lib.datasets import load_labelled
+    from course_lib.models.text_encoder import EncoderConfig, TextEncoder
+    from course_lib.tasks.text_classification import LabelledBatches, TextClassificationLoss, TextClassifier
+    from course_lib.text.preparation import encode_clean
+    from course_lib.text.tokenizers import Tokenizer
+
+    data = load_labelled(settings.data)
+    tokenizer = Tokenizer.train(data.train.sentences, settings.vocab)
+    most = settings.context - 1
+    ids = {
+        part: [row[:most] for row in encode_clean(tokenizer, getattr(data, part).sentences)]
+        for part in ("train", "validation", "test")
+    }
+    sizes = {name: getattr(settings, name) for name in ("d_model", "heads", "layers", "dropout")}
+    torch.manual_seed(settings.seed)
+    encoder = TextEncoder(EncoderConfig(vocab=len(tokenizer), max_tokens=settings.context, **sizes))
+    loss = TextClassificationLoss(
+        TextClassifier(encoder, len(data.classes), settings.pooling), settings.label_smoothing
+    )
+    to = settings.context if settings.pooling == "flatten" else None
+    numbers = {"classes": len(data.classes), "batch": settings.batch, "to": to, "seed": settings.seed}
+    batches = LabelledBatches(ids["train"], data.train.labels, **numbers)
+    return data, tokenizer, ids, loss, batches, train_config(settings)
 
 
 def prepare_vision(settings):
     """Image classification: images, loss (with the model), batches, TrainConfig."""
     import torch
 
-    from course_lib.datasets import load_images
+    from course_lib.datasets import load_image_folder, load_images
     from course_lib.models.vit import ViT
     from course_lib.tasks.augmentation import augmentation
     from course_lib.tasks.image_classification import ImageBatches, ImageClassificationLoss, check_fits
 
-    images = load_images(settings.data)
+    size = getattr(settings, "image_size", None)
+    if size and not is_own(settings.data):
+        raise ValueError(f"image_size={size}: the images of {settings.data} have their own size")
+    images = load_image_folder(settings.data, size) if size else load_images(settings.data)
     torch.manual_seed(settings.seed)
     model = ViT(vit_config(settings, images))
     check_fits(model, images.train)

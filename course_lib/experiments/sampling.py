@@ -3,29 +3,24 @@
     python -m course_lib.experiments.sampling
 
 trains the stored translator's recipe with and without label smoothing, for three seeds, and scores each model
-on chapter 6b's 100 test sentences, in about six minutes of one processor. Runs that are already in
-results/sampling.json are not made again. `stored()` reads them.
+on chapter 6b's 100 test sentences, in about six minutes of one processor. It makes the runs that are missing
+in results/sampling.json; `stored()` reads them.
 """
 
-import json
-from dataclasses import asdict, dataclass
-from functools import cache
-from itertools import product
-from pathlib import Path
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 import torch
 
 from course_lib.datasets.batching import pad
-from course_lib.experiments import storage
+from course_lib.experiments.runner import Experiment, every
 from course_lib.experiments.stored_translator import material, trained
 from course_lib.generation.decoding import sample
 from course_lib.models.seq2seq import Seq2Seq
 from course_lib.text.bleu import held_out_scores
 from course_lib.text.tokenizers import BOS, EOS, Tokenizer
 
-STORED = Path(__file__).parent / "results" / "sampling.json"
 WAYS: dict[str, dict[str, Any]] = {
     "greedy": {"temperature": 0.0},
     "T = 1": {},
@@ -68,25 +63,20 @@ def make(smoothing: float, seed: int) -> Run:
     return Run(smoothing, seed, scores(model.eval(), tokens, material()[0].test[:SENTENCES]))
 
 
-def main() -> None:
-    """Make the missing runs."""
-    torch.set_num_threads(1)
-    known = {(run["smoothing"], run["seed"]) for run in read()["runs"].get("runs", [])}
-    for seed, smoothing in product(SEEDS, SMOOTHINGS):
-        if (smoothing, seed) not in known:
-            run = asdict(make(smoothing, seed))
-            storage.add_runs(STORED, read(), "runs", [run], "smoothing", "seed")
+EXPERIMENT = Experiment(
+    "sampling",
+    {"runs": every(seed=SEEDS, smoothing=SMOOTHINGS)},
+    make,
+    Run,
+    keys=("smoothing", "seed"),
+    settings=lambda: {"draws": DRAWS, "sentences": SENTENCES},
+)
 
 
-@cache
 def stored() -> list[Run]:
     """The stored runs."""
-    return [Run(**run) for run in json.loads(STORED.read_text(encoding="utf-8"))["runs"]["runs"]]
-
-
-def read() -> dict[str, Any]:
-    return storage.read_runs(STORED, "course_lib.experiments.sampling", draws=DRAWS, sentences=SENTENCES)
+    return EXPERIMENT.part("runs")
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main(__doc__)

@@ -6,34 +6,27 @@
 
 rates: a learning rate for each size, chosen with the fewest tokens. sweep: every size with every number of
 tokens. predict: the loss of a larger run, from the sweep alone. test: that run; it refuses to start before
-the prediction is stored, and after that the sweep stays as it is. Runs are added to results/scaling.json one
-by one; call a part again to resume. To start from scratch, delete the file first.
+the prediction is stored, and after that the sweep stays as it is.
 """
 
-import argparse
-import json
-import time
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from course_lib.datasets import load_text
 from course_lib.experiments import storage
+from course_lib.experiments.runner import Experiment, learn
 from course_lib.experiments.scaling_law import Point, Prediction, predict
 from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.tasks.language_modeling import LanguageModelLoss, TextBatches, mean_loss
 from course_lib.text.tokenizers import CharTokenizer
 from course_lib.training.config import TrainConfig
-from course_lib.training.trainer import train
-from course_lib.utils.progress_bar import say
 
-STORED = Path(__file__).parent / "results" / "scaling.json"
 TEXT, CONTEXT, BATCH, LAYERS, D_HEAD = "tinyshakespeare", 64, 16, 2, 16
 WIDTHS, STEPS, SEEDS = (16, 32, 64, 128), (128, 256, 512), (0, 1, 2)
 RATES = (0.125, 0.25, 0.5, 1.0)  # learning rate times d_model: good rates of AdamW fall about as 1 / d_model
@@ -103,31 +96,19 @@ def make(recipe: Recipe, data: Material | None = None) -> Run:
     batches = TextBatches(data.train, CONTEXT, BATCH, recipe.seed)
     times = {"steps": recipe.steps, "warmup": recipe.steps // 10, "seed": recipe.seed}
     config = TrainConfig(lr=recipe.lr, schedule="cosine", weight_decay=0.1, precision="fp32", **times)
-    before = time.process_time()
-    train(LanguageModelLoss(model), batches, config, device="cpu", progress=False)
-    seconds = round(time.process_time() - before, 1)
+    _, seconds = learn(LanguageModelLoss(model), batches, config)
     loss = round(mean_loss(model, data.held_out), 4)
     return Run(recipe=recipe, parameters=non_embedding(model), tokens=tokens, loss=loss, seconds=seconds)
 
 
-def read() -> dict[str, Any]:
-    return storage.read_runs(
-        STORED, "course_lib.experiments.scaling", text=TEXT, context=CONTEXT, batch=BATCH
-    )
-
-
-def as_run(run: dict[str, Any]) -> Run:
-    return Run(**{**run, "recipe": Recipe(**run["recipe"])})
-
-
 def stored(part: str) -> list[Run]:
     """The stored runs of a part: "rates", "sweep" or "test"."""
-    return [as_run(run) for run in read()["runs"].get(part, [])]
+    return EXPERIMENT.part(part)
 
 
 def prediction() -> Prediction | None:
     """The stored prediction for the larger run, made before that run; None if there is none yet."""
-    found = read().get("prediction")
+    found = EXPERIMENT.read().get("prediction")
     return Prediction(**{name: found[name] for name in ("loss", "low", "high")}) if found else None
 
 
@@ -157,7 +138,7 @@ def store_prediction() -> None:
 
     Raises ValueError if runs of the sweep are missing, and if a prediction is stored already.
     """
-    content, (larger,) = read(), planned("test")
+    content, (larger,) = EXPERIMENT.read(), planned("test")
     if "prediction" in content or content["runs"].get("test"):
         raise ValueError("a prediction or its test is stored already")
     if missing := len(set(planned("sweep")) - {run.recipe for run in stored("sweep")}):
@@ -167,40 +148,35 @@ def store_prediction() -> None:
     made = asdict(predict(stored("sweep"), parameters, tokens))
     losses = {name: round(loss, 4) for name, loss in made.items()}
     content["prediction"] = {"parameters": parameters, "tokens": tokens, **losses}
-    storage.write_runs(STORED, content)
-    print(json.dumps(content["prediction"]), flush=True)
+    storage.write(EXPERIMENT.path, content)
+    print(content["prediction"])
 
 
-def run_part(part: str, end: float) -> None:
-    """Make the missing runs of a part until the time is up.
-
-    Raises ValueError if the sweep is to change after the prediction, or the test is to precede it.
-    """
-    known = [run.recipe for run in stored(part)]
-    missing = [recipe for recipe in planned(part) if recipe not in known]
-    if missing and (prediction() is None) == (part == "test"):
-        raise ValueError(f"{part!r} must be run {'after' if part == 'test' else 'before'} the prediction")
-    for recipe in storage.until(end, missing, part):
-        content, run = read(), asdict(make(recipe))
-        content["runs"].setdefault(part, []).append(run)
-        storage.write_runs(STORED, content)
-        say(f"{part} {json.dumps(run)}")
+def before(recipe: Recipe) -> Run:
+    """A run that the prediction may use. Raises ValueError if that is stored already."""
+    if prediction() is not None:
+        raise ValueError("'rates' and 'sweep' must be run before the prediction, which is stored already")
+    return make(recipe)
 
 
-def main() -> None:
-    """Run the chosen parts in order."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("parts", nargs="+", choices=["rates", "sweep", "predict", "test"])
-    parser.add_argument("--minutes", type=float, default=60.0)
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    end = time.monotonic() + 60 * arguments.minutes
-    for part in arguments.parts:
-        if part == "predict":
-            store_prediction()
-        else:
-            run_part(part, end)
+def after(recipe: Recipe) -> Run:
+    """The run that tests the prediction. Raises ValueError if there is none yet."""
+    if prediction() is None:
+        raise ValueError("'test' must be run after the prediction, which is not stored yet")
+    return make(recipe)
+
+
+EXPERIMENT = Experiment(
+    "scaling",
+    {part: partial(planned, part) for part in ("rates", "sweep", "test")},
+    {"rates": before, "sweep": before, "test": after},
+    Run,
+    settings=lambda: {"text": TEXT, "context": CONTEXT, "batch": BATCH},
+)
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] == ["predict"]:
+        store_prediction()
+    else:
+        EXPERIMENT.main(__doc__)

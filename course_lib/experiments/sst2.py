@@ -2,17 +2,13 @@
 
     python -m course_lib.experiments.sst2 --pretrained
 
-writes results/sst2.json in about seven minutes of one thread; without --pretrained, in two minutes, it
-leaves out the encoder that is first pretrained to fill in masked tokens. `stored()` reads the results.
+makes the missing runs of results/sst2.json, in about seven minutes of one thread; without --pretrained, in
+two minutes, it leaves out the encoder that is first pretrained to fill in masked tokens. `stored()` reads
+them.
 """
 
-import argparse
-import copy
-import json
 import time
 from functools import cache
-from itertools import product
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,7 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from course_lib.datasets import LabelledData, load_labelled
-from course_lib.experiments import storage
+from course_lib.experiments.runner import Experiment, every, learn
 from course_lib.models.text_encoder import EncoderConfig, TextEncoder
 from course_lib.tasks.prefix_lm import PrefixLMLoss
 from course_lib.tasks.pretraining import PretrainingBatches
@@ -32,10 +28,8 @@ from course_lib.tasks.text_classification import (
 )
 from course_lib.text.tokenizers import Tokenizer
 from course_lib.training.config import TrainConfig
-from course_lib.training.trainer import train
-from course_lib.utils import machine
+from course_lib.training.early_stopping import KeepBest
 
-STORED = Path(__file__).parent / "results" / "sst2.json"
 MAX_TOKENS = 200  # two sentences in pretraining
 PIECES, WORDS = "word pieces", "whole words"
 VOCAB = {PIECES: 5000, WORDS: 10_000}
@@ -85,23 +79,15 @@ def encoder_run(
     if pretrained:
         texts = PretrainingBatches(data.train.sentences, tokens, 32, "masked token", seed)
         plan = TrainConfig(steps=PRETRAINING, lr=5e-3, warmup=50, **form)
-        train(PrefixLMLoss(encoder, causal=False), texts, plan, device="cpu", progress=False)
+        learn(PrefixLMLoss(encoder, causal=False), texts, plan)
     model = TextClassifier(encoder, classes=2, pooling="mean")
-    best: tuple[float, dict] = (0.0, {})
-
-    def evaluate() -> dict[str, float]:
-        nonlocal best
-        score = accuracy(model, ids[1], data.validation.labels)
-        if score > best[0]:
-            best = score, copy.deepcopy(model.state_dict())
-        return {"accuracy": score}
-
+    best = KeepBest(model, loss=lambda: -accuracy(model, ids[1], data.validation.labels))
     plan = TrainConfig(steps=FINE_TUNING, lr=2e-3, warmup=50, evaluate_every=EVERY, **form)
     batches = LabelledBatches(ids[0], data.train.labels, classes=2, batch=64, seed=seed)
-    train(TextClassificationLoss(model), batches, plan, evaluate=evaluate, device="cpu", progress=False)
-    model.load_state_dict(best[1])
+    learn(TextClassificationLoss(model), batches, plan, best)
+    validation = -best.restore()
     test = accuracy(model, ids[2], data.test.labels)
-    scores = {"validation": round(100 * best[0], 2), "test": round(100 * test, 2)}
+    scores = {"validation": round(100 * validation, 2), "test": round(100 * test, 2)}
     parameters = sum(p.numel() for p in model.parameters())
     return {
         "tokens": kind, "pretrained": pretrained, "seed": seed, **scores, "parameters": parameters,
@@ -110,30 +96,42 @@ def encoder_run(
 
 
 @cache
+def material() -> LabelledData:
+    """The sentences of SST-2."""
+    return load_labelled("sst2")
+
+
+def bags(**recipe: str) -> list[dict[str, Any]]:
+    """The runs of both bags of words."""
+    return bag_of_words(material())
+
+
+def encoder(tokens: str, pretrained: bool, seed: int) -> dict[str, Any]:
+    """The run of an encoder."""
+    return encoder_run(material(), tokens, pretrained, seed)
+
+
+def encoders() -> list[dict[str, Any]]:
+    """The encoders, three seeds each."""
+    scratch = every(tokens=(PIECES, WORDS), pretrained=[False], seed=SEEDS)()
+    return scratch + every(tokens=[PIECES], pretrained=[True], seed=SEEDS)()
+
+
+EXPERIMENT = Experiment(
+    "sst2",
+    {"bag of words": every(counts=("words", "words and bigrams")), "encoder": encoders},
+    {"bag of words": bags, "encoder": encoder},
+    dict,
+    keys=("counts", "tokens", "pretrained", "seed"),
+    settings=lambda: {"sentences": {p: len(getattr(material(), p)) for p in ("train", "validation", "test")}},
+    flags={"pretrained": lambda recipe, given: given or not recipe.get("pretrained")},
+)
+
+
 def stored() -> dict[str, Any]:
     """The stored runs, "bag of words" and "encoder", with sentence counts, machine and command."""
-    return json.loads(STORED.read_text(encoding="utf-8"))
-
-
-def main() -> None:
-    """Make the runs and store them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--pretrained", action="store_true")
-    more = parser.parse_args().pretrained
-    torch.set_num_threads(1)
-    data = load_labelled("sst2")
-    content: dict[str, Any] = {
-        "command": "python -m course_lib.experiments.sst2" + " --pretrained" * more,
-        "machine": machine.describe("cpu"),
-        "sentences": {part: len(getattr(data, part)) for part in ("train", "validation", "test")},
-        "runs": {"bag of words": bag_of_words(data), "encoder": []},
-    }
-    kinds = [(PIECES, False), (WORDS, False), *([(PIECES, True)] if more else [])]
-    for (kind, pretrained), seed in product(kinds, SEEDS):
-        content["runs"]["encoder"].append(encoder_run(data, kind, pretrained, seed))
-        print(json.dumps(content["runs"]["encoder"][-1]), flush=True)
-    storage.write_runs(STORED, content)
+    return EXPERIMENT.read()
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main(__doc__)

@@ -1,36 +1,24 @@
-"""Results of experiments, stored as JSON files."""
+"""Results of experiments as JSON files, and the dataclasses that their runs are read into."""
 
 import json
-import time
-from collections.abc import Iterable, Iterator
+from dataclasses import asdict, is_dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
 
-from course_lib.utils import machine
 from course_lib.utils.files import atomic_path
-from course_lib.utils.progress_bar import say, tracked
 
-Planned = TypeVar("Planned")
+RESULTS = Path(__file__).parent / "results"
 Run = dict[str, Any]
 
 
-def until(end: float, runs: Iterable[Planned], part: str) -> Iterator[Planned]:
-    """The runs to make, one by one, until `time.monotonic()` has passed `end`; with a progress bar."""
-    for run in tracked(list(runs), part, "run"):
-        if time.monotonic() >= end:
-            return
-        yield run
+def read(path: Path) -> dict[str, Any]:
+    """The content of a file of results. Raises FileNotFoundError if there is none."""
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
-def read_runs(path: Path, module: str, **settings: Any) -> dict[str, Any]:
-    """The stored runs that this module makes; if there are none, the header of a new file."""
-    if path.exists():
-        return json.loads(path.read_text(encoding="utf-8"))
-    command = f"python -m {module}"
-    return {"command": command, "machine": machine.describe("cpu"), **settings, "runs": {}}
-
-
-def write_runs(path: Path, content: dict[str, Any]) -> None:
+def write(path: Path, content: dict[str, Any]) -> None:
     """Write the runs by part, one run per line, so that the file can be read and diffed."""
     parts = []
     for name, runs in content["runs"].items():
@@ -41,20 +29,37 @@ def write_runs(path: Path, content: dict[str, Any]) -> None:
         temporary.write_text(head + ',\n "runs": {\n' + ",\n".join(parts) + "\n }\n}\n", encoding="utf-8")
 
 
-def add_runs(path: Path, content: dict[str, Any], part: str, runs: Iterable[Run], *keys: str) -> None:
-    """Store runs of a part and print them; they replace the stored ones that are equal in these keys.
+def plain(value: Any) -> Any:
+    """A dataclass, or anything that JSON can hold, as it is read back from a file."""
+    return json.loads(json.dumps(asdict(value) if is_dataclass(value) else value))
 
-    content: just read, so that what another process has stored in the meantime is kept.
+
+def stored(path: Path, kind: Any) -> dict[str, list[Any]]:
+    """The stored runs by part, each as this type. They are read again when the file has changed."""
+    state = path.stat()
+    return _stored(path, kind, state.st_ino, state.st_mtime_ns, state.st_size)
+
+
+@cache
+def _stored(path: Path, kind: Any, *state: int) -> dict[str, list[Any]]:
+    return {part: [typed(kind, run) for run in runs] for part, runs in read(path)["runs"].items()}
+
+
+def typed(kind: Any, value: Any) -> Any:
+    """A value read from JSON as its type: dataclasses, tuples, sets and dictionaries, and what they contain.
+
+    Raises TypeError for a field that the dataclass does not have, and for one that is missing.
     """
-    new = {identity(run, keys): run for run in runs}
-    old = [run for run in content["runs"].get(part, []) if identity(run, keys) not in new]
-    content["runs"][part] = [*old, *new.values()]
-    write_runs(path, content)
-    for run in new.values():
-        short = {name: value for name, value in run.items() if name not in ("losses", "confusion")}
-        say(f"{part} {json.dumps(short)}")
-
-
-def identity(run: Run, keys: Iterable[str]) -> str:
-    """The values of these keys, as JSON: what makes a run the same as another one."""
-    return json.dumps([run.get(key) for key in keys])
+    origin, parts = get_origin(kind), get_args(kind)
+    if isinstance(kind, type) and is_dataclass(kind):
+        hints = get_type_hints(kind)
+        return kind(**{name: typed(hints.get(name), part) for name, part in value.items()})
+    if NoneType in parts:  # X | None
+        return None if value is None else typed(parts[0], value)
+    if origin is tuple and parts[-1] is not ...:
+        return tuple(typed(part, one) for part, one in zip(parts, value, strict=True))
+    if origin in (tuple, list, frozenset):
+        return origin(typed(parts[0], one) for one in value)
+    if origin is dict:
+        return {parts[0](name): typed(parts[1], part) for name, part in value.items()}
+    return value

@@ -6,15 +6,12 @@ trains the network with attention, in seconds, and saves it in models/; `trained
 
     python -m course_lib.experiments.symmetry_denoiser convolutions --seeds 0 1 2
 
-trains eleven convolutions and no attention, for longer, and adds their errors to
+trains eleven convolutions and no attention, for longer, and stores the missing errors in
 results/symmetry_denoiser.json, a few minutes a seed; `stored()` reads them.
 """
 
-import argparse
-import json
-from collections.abc import Sequence
+import sys
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -22,14 +19,13 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_lib.experiments import storage
 from course_lib.experiments.pixel_attention import filled, save
+from course_lib.experiments.runner import Experiment, every
 from course_lib.layers.pixel_attention import PixelAttention
 
 HEIGHT, WIDTH = 4, 12
-STORED = Path(__file__).parent / "results" / "symmetry_denoiser.json"
 CONVOLUTIONS = 9  # in place of the attention, so that eleven reach across the image
-LONGER, RATES = 3000, (2e-3, 5e-3, 1e-2)  # steps; learning rates
+LONGER, RATES, SEEDS = 3000, (2e-3, 5e-3, 1e-2), (0, 1, 2)  # steps; learning rates
 
 
 def mirrors(count: int, rng: torch.Generator) -> Float[Tensor, "count channels height width"]:
@@ -125,29 +121,22 @@ def convolutions_run(seed: int, lr: float, steps: int = LONGER) -> dict[str, Any
     return {"seed": seed, "lr": lr, "steps": steps, "errors": errors}
 
 
-@cache
+EXPERIMENT = Experiment(
+    "symmetry_denoiser",
+    {"convolutions": every(lr=RATES, seed=SEEDS, steps=[LONGER])},
+    convolutions_run,
+    dict,
+    keys=("seed", "lr", "steps"),
+)
+
+
 def stored() -> list[dict[str, Any]]:
     """The stored runs of eleven convolutions."""
-    runs: list[dict[str, Any]] = json.loads(STORED.read_text(encoding="utf-8"))["runs"]["convolutions"]
-    return runs
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Train and store."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("part", nargs="?", choices=("attention", "convolutions"), default="attention")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    args = parser.parse_args(arguments)
-    if args.part == "attention":
-        save(train_mirrors(attention=True, steps=1500), "mirrors")
-        return
-    torch.set_num_threads(1)
-    for lr in RATES:
-        for seed in args.seeds:
-            run = convolutions_run(seed, lr)
-            content = storage.read_runs(STORED, "course_lib.experiments.symmetry_denoiser convolutions")
-            storage.add_runs(STORED, content, "convolutions", [run], "seed", "lr", "steps")
+    return EXPERIMENT.part("convolutions")
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) > 1:
+        EXPERIMENT.main(__doc__)
+    else:
+        save(train_mirrors(attention=True, steps=1500), "mirrors")

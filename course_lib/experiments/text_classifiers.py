@@ -2,25 +2,22 @@
 
     python -m course_lib.experiments.text_classifiers
 
-makes all parts, or those that are named ("pooling", "few labels", "rates"), and stores them in
-results/text_classifiers.json: about nine minutes of one thread. `stored()` reads the results.
+makes the missing runs of all parts, or of those that are named ("pooling", "few labels", "rates"), and stores
+them in results/text_classifiers.json: about nine minutes of one thread. `stored()` reads the results.
 """
 
-import argparse
 import copy
-import json
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from course_lib.datasets import LabelledData, load_labelled
-from course_lib.experiments import storage
+from course_lib.experiments.runner import Experiment, every, learn
 from course_lib.layers.lora import add_lora
 from course_lib.models.text_encoder import EncoderConfig, TextEncoder
 from course_lib.tasks.prefix_lm import PrefixLMLoss
@@ -33,9 +30,7 @@ from course_lib.tasks.text_classification import (
 )
 from course_lib.text.tokenizers import Tokenizer
 from course_lib.training.config import TrainConfig
-from course_lib.training.trainer import train
 
-STORED = Path(__file__).parent / "results" / "text_classifiers.json"
 SIZES = {"d_model": 32, "heads": 4, "layers": 2, "max_tokens": 24}
 STEPS, EVERY, SEEDS = 800, 100, (0, 1, 2)
 VARIANTS: dict[str, dict[str, Any]] = {  # what differs from a two-sided encoder with learned positions
@@ -73,8 +68,7 @@ def pooling_run(data: LabelledData, variant: str, seed: int, steps: int = STEPS)
     def evaluate() -> dict[str, float]:
         return {"accuracy": accuracy(model, ids["validation"], data.validation.labels)}
 
-    loss = TextClassificationLoss(model)
-    history = train(loss, batches, plan, evaluate=evaluate, device="cpu", progress=False)
+    history, _ = learn(TextClassificationLoss(model), batches, plan, evaluate)
     return {
         "variant": variant,
         "seed": seed,
@@ -103,7 +97,7 @@ def pretrain(data: LabelledData, tokenizer: Tokenizer, encoder: TextEncoder, see
     texts = PretrainingBatches(data.train.sentences, tokenizer, 24, "masked token", seed)
     form = {"optimizer": "muon", "precision": "fp32", "seed": seed}
     plan = TrainConfig(steps=steps, lr=1e-2, warmup=30, **form)
-    train(PrefixLMLoss(encoder, causal=False), texts, plan, device="cpu", progress=False)
+    learn(PrefixLMLoss(encoder, causal=False), texts, plan)
 
 
 def tune(
@@ -120,7 +114,7 @@ def tune(
     else:
         model.encoder.requires_grad_(how == "fine-tuned")
     plan = TrainConfig(steps=steps, warmup=10, precision="fp32", seed=seed, **{**HOW[how], **changes})
-    train(TextClassificationLoss(model), few, plan, device="cpu", progress=False)
+    learn(TextClassificationLoss(model), few, plan)
     return model.eval()
 
 
@@ -158,54 +152,45 @@ class FewLabels:
         return {**run, "test": round(100 * accuracy(model, *self.test), 2)}
 
 
-def few_label_runs(data: LabelledData, seed: int, **sizes: int) -> list[dict[str, Any]]:
-    """Test accuracy on the word order task: untrained and pretrained encoder, tuned in three ways."""
-    task = FewLabels.of(data, seed, **sizes)
-    return [task.run(encoder, how) for encoder in task.encoders for how in HOW]
-
-
-def rate_runs(data: LabelledData, seed: int, **sizes: int) -> list[dict[str, Any]]:
-    """The pretrained encoder with LoRA and fine-tuned, at each of the same learning rates."""
-    task = FewLabels.of(data, seed, **sizes)
-    return [task.run("pretrained", how, lr=lr) for how in ("LoRA", "fine-tuned") for lr in RATES]
-
-
-PARTS: dict[str, Callable[[LabelledData, int], list[dict[str, Any]]]] = {
-    "pooling": lambda data, seed: [pooling_run(data, variant, seed) for variant in VARIANTS],
-    "few labels": few_label_runs,
-    "rates": rate_runs,
-}
-
-
 @cache
+def task(seed: int) -> FewLabels:
+    """The word order task on the reviews."""
+    return FewLabels.of(load_labelled("reviews"), seed)
+
+
+def pooled(variant: str, seed: int) -> dict[str, Any]:
+    """A run with one way of pooling, on the reviews."""
+    return pooling_run(load_labelled("reviews"), variant, seed)
+
+
+def tuned(seed: int, **choices: Any) -> dict[str, Any]:
+    """A run of the word order task."""
+    return task(seed).run(**choices)
+
+
+EXPERIMENT = Experiment(
+    "text_classifiers",
+    {
+        "pooling": every(seed=SEEDS, variant=VARIANTS),
+        "few labels": every(seed=SEEDS, encoder=("untrained", "pretrained"), how=HOW),
+        "rates": every(seed=SEEDS, encoder=["pretrained"], how=("LoRA", "fine-tuned"), lr=RATES),
+    },
+    {"pooling": pooled, "few labels": tuned, "rates": tuned},
+    dict,
+    keys=("variant", "encoder", "how", "lr", "seed"),
+)
+
+
 def stored() -> dict[str, Any]:
-    """The stored runs by part (see `PARTS`), with machine and command."""
-    return json.loads(STORED.read_text(encoding="utf-8"))
+    """The stored runs by part, with machine and command."""
+    return EXPERIMENT.read()
 
 
 def accuracies(part: str, **wanted: Any) -> list[float]:
     """Stored test accuracies in percent, one per seed, of the runs of a part with these fields."""
-    runs = [run for run in stored()["runs"][part] if all(run[key] == wanted[key] for key in wanted)]
+    runs = [run for run in EXPERIMENT.part(part) if all(run[key] == wanted[key] for key in wanted)]
     return [run["test"] for run in runs]
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Make the runs and store them."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument(
-        "parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}; all if none is named"
-    )
-    named = parser.parse_args(arguments).parts or list(PARTS)
-    if unknown := [part for part in named if part not in PARTS]:
-        parser.error(f"part {unknown[0]!r} must be one of {', '.join(PARTS)}")
-    torch.set_num_threads(1)
-    data = load_labelled("reviews")
-    for seed in SEEDS:
-        for part in named:
-            runs = PARTS[part](data, seed)
-            content = storage.read_runs(STORED, "course_lib.experiments.text_classifiers")
-            storage.add_runs(STORED, content, part, runs, "variant", "encoder", "how", "lr", "seed")
-
-
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main(__doc__)

@@ -1,24 +1,19 @@
 """What makes a translator better for its training time: chapter 7's changes, one at a time and together.
 
     python -m course_lib.experiments.translation_recipe costs
-    python -m course_lib.experiments.translation_recipe train original modern --seed 0
+    python -m course_lib.experiments.translation_recipe tries original modern --seeds 0
 
-costs: the cost of a training step of each variant, as a multiple of the original's; the variants take turns,
-in processor time.
-train: the named variants, or all, each for as many steps as cost the same as `--steps` of the original's;
-scored with greedy decoding on the validation sentences, so that choosing among them leaves the test sentences
-untouched.
-Everything runs on one thread, in bf16, and needs the data set spa-eng. A run replaces the stored one with the
-same name, seed and number of steps in results/translation_recipe.json; `stored()` reads them.
+costs: the cost of a training step of each variant, as a multiple of the original's; the variants take
+turns, in processor time.
+tries: the named variants, or all, each for as many steps as cost the same as 1,000 of the original's;
+scored with greedy decoding on the validation sentences, so that choosing among them leaves the test
+sentences untouched.
+Everything runs on one thread, in bf16, and needs the data set spa-eng. --again makes runs again that are
+already stored in results/translation_recipe.json; `stored()` reads them.
 """
 
-import argparse
-import time
-from collections.abc import Iterable
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import cache
-from pathlib import Path
+from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,19 +22,17 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.datasets import TranslationData
-from course_lib.experiments import storage
+from course_lib.experiments import equal_cost
 from course_lib.experiments.recipes import prepare_translation, recipe
-from course_lib.experiments.translation_tries import scores, seconds_in_turns
+from course_lib.experiments.runner import Experiment
 from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.pretrained.gpt2 import SINCE_GPT2
 from course_lib.tasks.translation import TranslationLoss
 from course_lib.text.tokenizers import Tokenizer
-from course_lib.training.trainer import FLUSH_EVERY, Trainer
+from course_lib.training.trainer import Trainer
 
-RESULTS = Path(__file__).parent / "results" / "translation_recipe.json"
 PRESET, STEPS, WARMUP = "spa-eng-8-original", 1000, 300  # steps of the original; of the warm-up, at most
-KEY = ("name", "seed", "steps")  # identifies a stored run
-TURN, TURNS = 5, 8  # to measure costs: steps per turn, and turns of each variant
+SEEDS = (0, 1)
 MUON = {"optimizer": "muon", "lr": 0.01, "weight_decay": 0.1}
 
 
@@ -122,14 +115,6 @@ class Run:
     chrf: float
 
 
-@cache
-def stored() -> list[Run]:
-    """The stored runs, in the order of VARIANTS and by steps and seed."""
-    order = list(VARIANTS)
-    runs = [Run(**run) for run in read()["runs"].get("tries", [])]
-    return sorted(runs, key=lambda run: (order.index(run.name), run.steps, run.seed))
-
-
 def settings_of(variant: Variant, seed: int) -> SimpleNamespace:
     """The settings of the preset with the variant's changes."""
     return recipe("translation", preset=PRESET, precision="bf16", seed=seed, **variant.settings)
@@ -147,66 +132,39 @@ def prepare(name: str, seed: int, steps: int) -> tuple[TranslationData, Tokenize
     return data, tokenizer, Trainer(loss, batches, replace(config, **plan), "cpu")
 
 
-def train(name: str, seed: int, steps: int) -> dict[str, Any]:
-    """Train one variant for as many steps as cost the same as `steps` of the original, and score it."""
-    cost = known_cost(name)
-    data, tokenizer, run = prepare(name, seed, round(steps / cost))
-    begin = time.process_time()
-    for batch in run.remaining():
-        run.training_step(batch)
-        if run.due(FLUSH_EVERY):
-            run.flush()
-    seconds = round(time.process_time() - begin, 1)
-    parameters = sum(p.numel() for p in run.model.parameters())
+def make(name: str, seed: int) -> Run:
+    """Train one variant for as many steps as cost the same as STEPS of the original, and score it."""
+    cost = equal_cost.known_cost(EXPERIMENT, name)
+    data, tokenizer, run = prepare(name, seed, round(STEPS / cost))
+    seconds, parameters = equal_cost.spend(run), sum(p.numel() for p in run.model.parameters())
     about = {"name": name, "seed": seed, "steps": run.step, "cost": cost, "parameters": parameters}
-    return {**about, "seconds": seconds, **scores(run.model.eval(), tokenizer, data)}
+    return Run(**about, seconds=seconds, **equal_cost.scores(run.model, tokenizer, data))
 
 
-def measure_costs(names: Iterable[str]) -> list[dict[str, Any]]:
-    """The cost of a step of each of these variants, as a multiple of the original's."""
-    steps = TURN * TURNS + 1
-    names = list(dict.fromkeys(["original", *names]))
-    runs = {name: prepare(name, 0, steps)[2] for name in names}
-    remaining = {name: run.remaining() for name, run in runs.items()}
-    for name, run in runs.items():
-        run.training_step(deepcopy(next(remaining[name])))  # the first step is slower, and not counted
-    seconds = seconds_in_turns(runs, remaining, TURN, TURNS)
-    return [{"name": name, "cost": round(own / seconds["original"], 3)} for name, own in seconds.items()]
+def measure_costs(**recipe: str) -> list[dict[str, Any]]:
+    """The costs of a step of all variants together, as multiples of the original's, which is the first."""
+    return equal_cost.costs({name: prepare(name, 0, equal_cost.STEPS + 1)[2] for name in VARIANTS})
 
 
-def known_cost(name: str) -> float:
-    """The stored cost of a variant's step. Raises ValueError if there is none yet."""
-    known = {one["name"]: one["cost"] for one in read()["runs"].get("costs", [])}
-    if name not in known:
-        raise ValueError(f"the cost of a step of {name!r} is not known yet: run the command `costs` first")
-    return known[name]
+def planned() -> list[dict[str, Any]]:
+    """Every variant with every seed."""
+    return [{"name": name, "seed": seed} for seed, name in product(SEEDS, VARIANTS)]
 
 
-def add(part: str, rows: Iterable[dict[str, Any]]) -> None:
-    """Store some rows, replacing those with the same name, seed and number of steps."""
-    storage.add_runs(RESULTS, read(), part, rows, *KEY)
+EXPERIMENT = Experiment(
+    "translation_recipe",
+    {"costs": lambda: [{"name": name} for name in VARIANTS], "tries": planned},
+    {"costs": measure_costs, "tries": make},
+    dict,
+    keys=("name", "seed"),
+)
 
 
-def read() -> dict[str, Any]:
-    return storage.read_runs(RESULTS, "course_lib.experiments.translation_recipe")
-
-
-def main() -> None:
-    """Measure the costs, or train the named variants, or all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("part", choices=["costs", "train"])
-    parser.add_argument("names", nargs="*", help=", ".join(VARIANTS))
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--steps", type=int, default=STEPS, help="of the original")
-    arguments = parser.parse_args()
-    names = arguments.names or list(VARIANTS)
-    torch.set_num_threads(1)
-    if arguments.part == "costs":
-        add("costs", measure_costs(names))
-    else:
-        for name in names:
-            add("tries", [train(name, arguments.seed, arguments.steps)])
+def stored() -> list[Run]:
+    """The stored runs, in the order of VARIANTS and by steps and seed."""
+    runs, order = [Run(**run) for run in EXPERIMENT.part("tries")], list(VARIANTS)
+    return sorted(runs, key=lambda run: (order.index(run.name), run.steps, run.seed))
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main(__doc__)

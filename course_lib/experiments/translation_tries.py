@@ -1,23 +1,17 @@
 """One translator trained many ways, with one thing changed in each, all at equal cost (chapter 6).
 
     python -m course_lib.experiments.translation_tries costs
-    python -m course_lib.experiments.translation_tries train base muon few --seed 0
+    python -m course_lib.experiments.translation_tries tries base muon few
 
 costs: the cost of a training step of each variant, as a multiple of the preset's; all take turns, in
 processor time.
-train: the named variants, each for as many steps as cost the same as the preset's; scored on the
+tries: the named variants, or all, each for as many steps as cost the same as the preset's; scored on the
 validation sentences, so that choosing among them leaves the test sentences untouched.
-Everything runs on one thread, in bf16, and needs the data set spa-eng. A run replaces the stored one with the
-same name and seed in results/translation_tries.json; `stored()` reads them.
+Everything runs on one thread, in bf16, and needs the data set spa-eng. --again makes runs again that are
+already stored in results/translation_tries.json; `stored()` reads them.
 """
 
-import argparse
-import json
-import time
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,15 +22,13 @@ from torch import Tensor
 
 from course_lib.datasets import TranslationData
 from course_lib.datasets.batching import Batches, BucketBatchSampler
-from course_lib.experiments import storage
+from course_lib.experiments import equal_cost
 from course_lib.experiments.recipes import prepare_translation, recipe
-from course_lib.experiments.vocabularies import held_out_loss
-from course_lib.tasks.translation import TranslationDataset, TranslationLoss, collate_pairs, translate
-from course_lib.text.bleu import held_out_scores
+from course_lib.experiments.runner import Experiment
+from course_lib.tasks.translation import TranslationDataset, TranslationLoss, collate_pairs
 from course_lib.text.tokenizers import PAD, Tokenizer
-from course_lib.training.trainer import FLUSH_EVERY, Trainer
+from course_lib.training.trainer import Trainer
 
-STORED = Path(__file__).parent / "results" / "translation_tries.json"
 STEPS, FEW_STEPS, FEW = 2000, 1500, 10_000  # steps on all pairs, steps on few of them, how many these are
 
 
@@ -44,7 +36,7 @@ STEPS, FEW_STEPS, FEW = 2000, 1500, 10_000  # steps on all pairs, steps on few o
 class Variant:
     """One way to train the preset PRESET for STEPS steps, or on the first FEW pairs for FEW_STEPS.
 
-    about: what is changed. settings: those that differ from the preset. schedule: after the warm-up.
+    about: what is changed. settings: those that differ from the preset.
     bpe_dropout: probability of skipping a merge of byte-pair encoding.
     r_drop: weight of the divergence between two passes with dropout.
     works_like: the variant whose steps cost as much; the more a step costs, the fewer steps.
@@ -53,7 +45,6 @@ class Variant:
     about: str
     settings: dict[str, int | float | str] = field(default_factory=dict)
     few: bool = False
-    schedule: str = "linear"
     bpe_dropout: float = 0.0
     r_drop: float = 0.0
     works_like: str = "base"
@@ -61,15 +52,9 @@ class Variant:
 
 VARIANTS = {
     "base": Variant(about="as in the preset"),
-    "adamw-fast": Variant(about="AdamW, twice the learning rate", settings={"lr": 0.004}),
     "muon": Variant(
         about="Muon, learning rate 0.004", settings={"optimizer": "muon", "lr": 0.004}, works_like="muon"
     ),
-    "muon-fast": Variant(
-        about="Muon, learning rate 0.008", settings={"optimizer": "muon", "lr": 0.008}, works_like="muon"
-    ),
-    "unsmoothed": Variant(about="no label smoothing", settings={"label_smoothing": 0.0}),
-    "constant": Variant(about="constant learning rate", schedule="constant"),
     "few": Variant(about="as in the preset", few=True),
     "few-dropout": Variant(
         about="dropout 0.1", settings={"dropout": 0.1}, few=True, works_like="few-dropout"
@@ -114,23 +99,8 @@ class Run:
         """Whether it was trained on few pairs."""
         return VARIANTS[self.name].few
 
-    @property
-    def passes(self) -> float:
-        """The number of epochs."""
-        return self.steps * self.batch / self.pairs
-
-
-@cache
-def stored() -> list[Run]:
-    """The stored runs, ordered as VARIANTS and by seed; there may be none."""
-    parts = json.loads(STORED.read_text(encoding="utf-8"))["runs"] if STORED.exists() else {}
-    runs = parts.get("tries", [])
-    order = list(VARIANTS)
-    return sorted((Run(**run) for run in runs), key=lambda run: (order.index(run.name), run.seed))
-
 
 PRESET, WARMUP, AVERAGE = "spa-eng-8-original", 0.1, 0.99  # warm-up: fraction of the steps
-TURN, TURNS = 5, 8  # steps; of each variant, when costs are measured
 
 
 class RDrop(TranslationLoss):
@@ -201,7 +171,7 @@ def prepared(
         else:
             sampler = BucketBatchSampler(dataset.lengths, *order)
         batches = Batches(dataset, sampler, collate_pairs)
-    plan = {"steps": steps, "warmup": round(WARMUP * steps), "schedule": variant.schedule}
+    plan = {"steps": steps, "warmup": round(WARMUP * steps), "schedule": "linear"}
     config = replace(config, **plan, average=AVERAGE, checkpoint_every=0)
     return data, tokens, Trainer(objective, batches, config, "cpu")
 
@@ -211,92 +181,52 @@ def settled(variant: Variant, seed: int) -> SimpleNamespace:
     return recipe("translation", preset=PRESET, precision="bf16", seed=seed, **variant.settings)
 
 
-def learn(name: str, seed: int) -> dict[str, Any]:
+def make(name: str, seed: int) -> Run:
     """Train one variant for its number of steps; score it with its final weights and with averaged ones."""
-    variant, cost = VARIANTS[name], known_cost(VARIANTS[name].works_like)
+    variant, cost = VARIANTS[name], equal_cost.known_cost(EXPERIMENT, VARIANTS[name].works_like)
     steps = round((FEW_STEPS if variant.few else STEPS) / cost)
     data, tokens, run = prepared(name, seed, steps)
-    begin = time.process_time()
-    for batch in run.remaining():
-        run.training_step(batch)
-        if run.due(FLUSH_EVERY):
-            run.flush()
-    seconds = round(time.process_time() - begin, 1)
-    about = {"name": name, "seed": seed, "pairs": len(run.batches.dataset), "steps": run.step}
-    about |= {"batch": run.batches.batch_sampler.batch, "cost": cost, "seconds": seconds}
-    run.model.eval()
-    found = scores(run.model, tokens, data)
+    seconds, found = equal_cost.spend(run), equal_cost.scores(run.model, tokens, data)
     run.average.exchange()
-    return {**about, **found, "averaged": scores(run.model, tokens, data)["bleu"]}
+    return Run(
+        name=name,
+        seed=seed,
+        pairs=len(run.batches.dataset),
+        steps=run.step,
+        batch=run.batches.batch_sampler.batch,
+        cost=cost,
+        seconds=seconds,
+        **found,
+        averaged=equal_cost.scores(run.model, tokens, data)["bleu"],
+    )
 
 
-def scores(model: torch.nn.Module, tokens: Tokenizer, data: TranslationData) -> dict[str, float]:
-    """The loss, BLEU and chrF on the validation sentences."""
-    sources, references = map(list, zip(*data.validation, strict=True))
-    found = held_out_scores(translate(model, tokens, sources, precision="fp32"), references)
-    loss = held_out_loss(model, tokens, data.validation)
-    return {"loss": loss, "bleu": round(found.bleu, 2), "chrf": round(found.chrf, 2)}
+def kinds() -> list[dict[str, str]]:
+    """The variants whose costs are measured."""
+    return [{"name": name} for name in dict.fromkeys(one.works_like for one in VARIANTS.values())]
 
 
-def measure_costs() -> list[dict[str, Any]]:
-    """The cost of a step of each kind, as a multiple of the base's; all take turns on the same pairs."""
-    names = list(dict.fromkeys(variant.works_like for variant in VARIANTS.values()))
-    steps = TURN * TURNS
-    runs = {name: prepared(name, 0, steps + 1, steps * 64)[2] for name in names}  # one epoch and a step each
-    for run in runs.values():
-        run.training_step(run.batches.batch_of(range(4)))  # the first step is slower, and not counted
-    batches = {name: run.remaining() for name, run in runs.items()}
-    seconds = seconds_in_turns(runs, batches, TURN, TURNS)
-    return [{"name": name, "cost": round(own / seconds["base"], 3)} for name, own in seconds.items()]
+def measure_costs(**recipe: str) -> list[dict[str, Any]]:
+    """The costs of all of them together; all take turns on the same pairs, one epoch and a step each."""
+    steps = equal_cost.STEPS
+    names = [kind["name"] for kind in kinds()]
+    return equal_cost.costs({name: prepared(name, 0, steps + 1, steps * 64)[2] for name in names})
 
 
-def seconds_in_turns(
-    runs: Mapping[str, Trainer], batches: Mapping[str, Iterator[Any]], turn: int, turns: int
-) -> dict[str, float]:
-    """Processor time of each run for turn × turns steps, in seconds; the runs take turns of `turn` steps."""
-    names, seconds = list(runs), dict.fromkeys(runs, 0.0)
-    for _ in range(turns):
-        for name in names:
-            begin = time.process_time()
-            for _ in range(turn):
-                runs[name].training_step(next(batches[name]))
-            runs[name].flush()
-            seconds[name] += time.process_time() - begin
-        names = [*names[1:], names[0]]  # the first one meets shapes that no kernel has been prepared for
-    return seconds
+EXPERIMENT = Experiment(
+    "translation_tries",
+    {"costs": kinds, "tries": lambda: [{"name": name, "seed": 0} for name in VARIANTS]},
+    {"costs": measure_costs, "tries": make},
+    dict,
+    keys=("name", "seed"),
+)
 
 
-def known_cost(name: str) -> float:
-    """The stored cost of a variant's step. Raises ValueError if there is none yet."""
-    known = {"base": 1.0} | {one["name"]: one["cost"] for one in read()["runs"].get("costs", [])}
-    if name not in known:
-        raise ValueError(f"the cost of a step of {name!r} is not known yet: run the command `costs` first")
-    return known[name]
-
-
-def add(part: str, runs: list[dict[str, Any]]) -> None:
-    """Store some runs, replacing those with the same name and seed."""
-    storage.add_runs(STORED, read(), part, runs, "name", "seed")
-
-
-def read() -> dict[str, Any]:
-    return storage.read_runs(STORED, "course_lib.experiments.translation_tries")
-
-
-def main() -> None:
-    """Measure the costs, or train the named variants, or all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("part", choices=["costs", "train"])
-    parser.add_argument("names", nargs="*", help=", ".join(VARIANTS))
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    if arguments.part == "costs":
-        add("costs", measure_costs())
-    else:
-        for name in arguments.names or VARIANTS:
-            add("tries", [learn(name, arguments.seed)])
+def stored() -> list[Run]:
+    """The stored runs, ordered as VARIANTS and by seed; there may be none."""
+    runs, order = [Run(**run) for run in EXPERIMENT.part("tries")], list(VARIANTS)
+    return sorted(runs, key=lambda run: (order.index(run.name), run.seed))
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main(__doc__)

@@ -2,23 +2,18 @@
 
     python -m course_lib.experiments.translator_seeds
 
-adds the missing runs to results/translator_seeds.json, in about four minutes of one processor. To start from
-scratch, delete the file first. `stored()` reads them.
+makes the missing runs of results/translator_seeds.json, in about four minutes of one processor; `stored()`
+reads them.
 """
 
-import json
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
-from itertools import product
-from pathlib import Path
-from typing import Any
 
 import torch
 
 from course_lib.datasets import TranslationData, load_translation
-from course_lib.experiments import storage
+from course_lib.experiments.runner import Experiment, every
 from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.tasks.translation import TranslationBatches, TranslationLoss, translate
 from course_lib.text.bleu import held_out_scores
@@ -27,7 +22,6 @@ from course_lib.text.tokenizers import Tokenizer
 from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import train
 
-STORED = Path(__file__).parent / "results" / "translator_seeds.json"
 PAIRS, VOCAB, MAX_TOKENS = 32_000, 1500, 48  # 500 steps of 64: each pair is seen about once
 SEEDS, OTHER_VOCABULARIES, OTHER_SEEDS = range(1, 9), (600, 4000), (1, 2)
 FEW, MANY, READ = 200, 1000, 400  # test sentences; validation sentences in which invented words are counted
@@ -68,7 +62,7 @@ def train_translator(
     return model
 
 
-def make(seed: int, vocab: int) -> Run:
+def make(seed: int, vocab: int = VOCAB) -> Run:
     """Train a model and score it."""
     data, tokenizer = material(vocab)
     model = train_translator(seed, vocab=vocab)
@@ -81,30 +75,18 @@ def make(seed: int, vocab: int) -> Run:
     return Run(seed, vocab, round(few, 2), round(many, 2), invented)
 
 
-def wanted() -> Iterator[tuple[int, int]]:
+def wanted() -> list[dict[str, int]]:
     """Seeds and vocabularies of the runs."""
-    yield from ((seed, VOCAB) for seed in SEEDS)
-    yield from product(OTHER_SEEDS, OTHER_VOCABULARIES)
+    return every(seed=SEEDS, vocab=[VOCAB])() + every(seed=OTHER_SEEDS, vocab=OTHER_VOCABULARIES)()
 
 
-def main() -> None:
-    """Make the missing runs."""
-    torch.set_num_threads(1)
-    known = {(run["seed"], run["vocab"]) for run in read()["runs"].get("runs", [])}
-    for seed, vocab in wanted():
-        if (seed, vocab) not in known:
-            storage.add_runs(STORED, read(), "runs", [asdict(make(seed, vocab))], "seed", "vocab")
+EXPERIMENT = Experiment("translator_seeds", {"runs": wanted}, make, Run, keys=("seed", "vocab"))
 
 
-@cache
 def stored() -> list[Run]:
     """The stored runs."""
-    return [Run(**run) for run in json.loads(STORED.read_text(encoding="utf-8"))["runs"]["runs"]]
-
-
-def read() -> dict[str, Any]:
-    return storage.read_runs(STORED, "course_lib.experiments.translator_seeds")
+    return EXPERIMENT.part("runs")
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main(__doc__)

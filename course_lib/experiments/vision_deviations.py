@@ -2,28 +2,23 @@
 
     python -m course_lib.experiments.vision_deviations --minutes 5 patches frozen whole
 
-adds what is missing to results/vision_deviations.json, part by part, until the time is up; call it again to
-resume. One run takes about 10 seconds on one core. To start from scratch, delete the file first. `stored()`
-reads the results.
+makes the missing runs of results/vision_deviations.json, each in about 10 seconds on one core; `stored()`
+reads them.
 """
 
-import argparse
-import json
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.datasets import ImageSplit
-from course_lib.experiments import storage
-from course_lib.experiments.digits_vit import digits
+from course_lib.experiments.digits_vit import digits, held_out
+from course_lib.experiments.runner import Experiment, learn
 from course_lib.lectures.dlstudio.vision import (
     VisionConfig,
     VisionDeviations,
@@ -33,10 +28,7 @@ from course_lib.lectures.dlstudio.vision import (
 from course_lib.models.vit import ViT, ViTConfig
 from course_lib.tasks.image_classification import ImageBatches, ImageClassificationLoss, accuracy
 from course_lib.training.config import TrainConfig
-from course_lib.training.trainer import train
-from course_lib.utils.progress_bar import say
 
-STORED = Path(__file__).parent / "results" / "vision_deviations.json"
 SIZES = {"image_size": 8, "patch_size": 2, "d_model": 48, "layers": 2}
 BATCH, HELD_OUT_SEED = 64, 1000
 
@@ -146,26 +138,9 @@ def make(recipe: Recipe) -> Run:
     shown = change(images.train, recipe.seed)
     config = replace(TRAINING, steps=recipe.steps, seed=recipe.seed)
     batches = ImageBatches(shown, BATCH, recipe.seed)
-    train(ImageClassificationLoss(model), batches, config, device="cpu", progress=False)
+    learn(ImageClassificationLoss(model), batches, config)
     scores = [round(accuracy(model, part), 4) for part in (shown, change(held_out(), HELD_OUT_SEED))]
     return Run(recipe, *scores, round(time.process_time() - began, 1))
-
-
-@cache
-def held_out() -> ImageSplit:
-    """Validation and test images together; no choice is made with them."""
-    parts = (digits().validation, digits().test)
-    return ImageSplit(torch.cat([part.pixels for part in parts]), torch.cat([part.labels for part in parts]))
-
-
-@cache
-def stored() -> dict[str, list[Run]]:
-    """The stored runs by part: "patches", "frozen", "whole"."""
-    parts = json.loads(STORED.read_text(encoding="utf-8"))["runs"]
-    return {
-        part: [Run(**{**run, "recipe": Recipe(**run["recipe"])}) for run in runs]
-        for part, runs in parts.items()
-    }
 
 
 STEPS, SEEDS = 1000, (0, 1, 2)
@@ -186,27 +161,13 @@ def recipes(part: str) -> Iterable[Recipe]:
         yield Recipe(images=images, model=model, steps=STEPS, seed=seed)
 
 
-def main() -> None:
-    """Make the missing runs of the chosen parts until the time is up."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
-    parser.add_argument("--minutes", type=float, default=10.0)
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    end = time.monotonic() + 60 * arguments.minutes
-    for part in arguments.parts:
-        known = [run["recipe"] for run in read()["runs"].get(part, [])]
-        missing = [recipe for recipe in recipes(part) if asdict(recipe) not in known]
-        for recipe in storage.until(end, missing, part):
-            run, content = asdict(make(recipe)), read()
-            content["runs"].setdefault(part, []).append(run)
-            storage.write_runs(STORED, content)
-            say(f"{part} {json.dumps(run)}")
+EXPERIMENT = Experiment("vision_deviations", {part: partial(recipes, part) for part in PARTS}, make, Run)
 
 
-def read() -> dict[str, Any]:
-    return storage.read_runs(STORED, "course_lib.experiments.vision_deviations")
+def stored() -> dict[str, list[Run]]:
+    """The stored runs by part: "patches", "frozen", "whole"."""
+    return EXPERIMENT.stored()
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main(__doc__)

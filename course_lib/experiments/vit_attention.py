@@ -3,15 +3,12 @@
     python -m course_lib.experiments.vit_attention --seeds 0 1 2
 
 trains the ViT of `digits_vit` with each seed, once with learned and once with 2-D sinusoidal positions, and
-adds what it measures on the test digits to results/vit_attention.json: less than a minute per model on one
+stores what it measures on the test digits in results/vit_attention.json: less than a minute per model on one
 CPU thread. `stored()` reads the results.
 """
 
-import argparse
-import json
-from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
+from collections.abc import Mapping
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -19,7 +16,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from course_lib.experiments import digits_vit, storage
+from course_lib.experiments import digits_vit
+from course_lib.experiments.runner import Experiment, every
 from course_lib.layers.patches import unfold_patches
 from course_lib.models.vit import ViT, resized
 from course_lib.tasks.image_classification import predict, to_floats
@@ -32,7 +30,6 @@ from course_lib.viz.vit_interpret import (
     rollout,
 )
 
-STORED = Path(__file__).parent / "results" / "vit_attention.json"
 MOST = 4  # patches painted
 DRAWS = 5  # random choices whose accuracies are averaged
 EQUAL = 0.05  # largest difference of equal ink, as a fraction of the image's most inked patch
@@ -169,7 +166,7 @@ def measure(model: ViT) -> dict[str, Any]:
 
     def accuracies(read: Any) -> dict[str, list[float]]:
         return {
-            name: [_mean(read(order, number) for order in several) for number in range(1, MOST + 1)]
+            name: [fmean(read(order, number) for order in several) for number in range(1, MOST + 1)]
             for name, several in orders.items()
         }
 
@@ -187,11 +184,6 @@ def measure(model: ViT) -> dict[str, Any]:
     return _rounded(result)
 
 
-def _mean(numbers: Any) -> float:
-    numbers = list(numbers)
-    return sum(numbers) / len(numbers)
-
-
 def _rounded(value: Any) -> Any:
     """The same with three digits."""
     if isinstance(value, Mapping):
@@ -201,31 +193,28 @@ def _rounded(value: Any) -> Any:
     return round(value, 3) if isinstance(value, float) else value
 
 
-@cache
+SEEDS = (0, 1, 2)
+
+
+def make(positions: str, seed: int) -> dict[str, Any]:
+    """Train a model and measure it."""
+    return {"seed": seed} | measure(digits_vit.make(seed=seed, positions=positions))
+
+
+EXPERIMENT = Experiment(
+    "vit_attention",
+    {positions: every(positions=[positions], seed=SEEDS) for positions in ("learned", "sinusoidal 2d")},
+    make,
+    dict,
+    keys=("seed",),
+    settings=lambda: {"images": len(digits_vit.digits().test)},
+)
+
+
 def stored() -> dict[str, list[dict[str, Any]]]:
     """The stored results of each seed, by the kind of positions: "learned" and "sinusoidal 2d"."""
-    runs: dict[str, list[dict[str, Any]]] = json.loads(STORED.read_text(encoding="utf-8"))["runs"]
-    return runs
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Train, measure, store."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    seeds = parser.parse_args(arguments).seeds
-    torch.set_num_threads(1)
-    content = storage.read_runs(
-        STORED, "course_lib.experiments.vit_attention", images=len(digits_vit.digits().test)
-    )
-    for positions in ("learned", "sinusoidal 2d"):
-        runs = content["runs"].setdefault(positions, [])
-        for seed in seeds:
-            if any(run["seed"] == seed for run in runs):
-                continue
-            runs.append({"seed": seed} | measure(digits_vit.make(seed=seed, positions=positions)))
-            storage.write_runs(STORED, content)
-            print(f"{positions}, seed {seed}: accuracy {runs[-1]['accuracy']:.3f}", flush=True)
+    return EXPERIMENT.stored()
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main(__doc__)

@@ -3,16 +3,12 @@
     python -m course_lib.experiments.vit_controls --seeds 0 1 2
 
 trains the networks of NETWORKS on 50, 200 and 800 digits, and the variants of chapter 8, section 7, for 600
-steps, and adds the accuracies to results/vit_controls.json: about six minutes a seed on one CPU thread.
-`stored()` reads the results.
+steps, and stores the missing accuracies in results/vit_controls.json: about six minutes a seed on one CPU
+thread. `stored()` reads them.
 """
 
-import argparse
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,15 +16,13 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.datasets import ImageSplit
-from course_lib.experiments import storage
-from course_lib.experiments.digits_vit import digits
+from course_lib.experiments.digits_vit import digits, held_out
+from course_lib.experiments.runner import Experiment, every, learn
 from course_lib.layers.patches import unfold_patches
 from course_lib.models.vit import ViT, ViTConfig
 from course_lib.tasks.image_classification import ImageBatches, ImageClassificationLoss, accuracy
 from course_lib.training.config import TrainConfig
-from course_lib.training.trainer import train
 
-STORED = Path(__file__).parent / "results" / "vit_controls.json"
 SHAPE = ViTConfig(classes=10, image_size=8, patch_size=2, channels=1, d_model=32, heads=4, layers=2)
 MUON = TrainConfig(steps=300, lr=5e-3, warmup=30, optimizer="muon", precision="fp32")
 ADAMW = replace(MUON, optimizer="adamw", lr=3e-3)
@@ -59,27 +53,21 @@ def moved(split: ImageSplit) -> ImageSplit:
     return ImageSplit(F.pad(split.pixels, (1, -1, 0, 0)), split.labels)
 
 
-def few_images(name: str, count: int, seed: int) -> dict[str, Any]:
-    """Accuracy of a network trained on the first `count` digits."""
-    make, config = NETWORKS[name]
+def few_images(network: str, images: int, seed: int) -> dict[str, Any]:
+    """Accuracy of a network trained on the first `images` digits."""
+    make, config = NETWORKS[network]
     torch.manual_seed(seed)
-    model, split = make(), digits().train[:count]
+    model, split = make(), digits().train[:images]
     batches = ImageBatches(split, batch=32, seed=seed)
-    train(ImageClassificationLoss(model), batches, replace(config, seed=seed), device="cpu", progress=False)
+    learn(ImageClassificationLoss(model), batches, replace(config, seed=seed))
     splits = {"training": split, "test": digits().test, "moved": moved(digits().test)}
     return {
-        "network": name,
-        "images": count,
+        "network": network,
+        "images": images,
         "seed": seed,
         "parameters": sum(p.numel() for p in model.parameters()),
         **{part: round(accuracy(model, one), 4) for part, one in splits.items()},
     }
-
-
-def held_out() -> ImageSplit:
-    """The validation and test digits: nothing is chosen by them."""
-    parts = digits().validation, digits().test
-    return ImageSplit(torch.cat([part.pixels for part in parts]), torch.cat([part.labels for part in parts]))
 
 
 def shuffled(split: ImageSplit, orders: torch.Tensor) -> ImageSplit:
@@ -122,46 +110,37 @@ def trained(
     model = ViT(replace(SHAPE, **parts))
     batches = ImageBatches(change(digits().train, seed), 64, seed)
     config = TrainConfig(steps=steps, lr=8e-3, warmup=20, optimizer="muon", precision="fp32", seed=seed)
-    train(ImageClassificationLoss(model), batches, config, device="cpu", progress=False)
+    learn(ImageClassificationLoss(model), batches, config)
     return model
 
 
-def longer(name: str, seed: int) -> dict[str, Any]:
+def longer(way: str, seed: int) -> dict[str, Any]:
     """Accuracy on the held-out digits after 600 steps."""
-    way = WAYS[name]
-    change = way.get("change", as_they_are)
-    model = trained(seed, steps=600, **way)
+    change = WAYS[way].get("change", as_they_are)
+    model = trained(seed, steps=600, **WAYS[way])
     scores = {"training": change(digits().train, seed), "accuracy": change(held_out(), seed)}
-    return {"way": name, "seed": seed, **{part: round(accuracy(model, s), 4) for part, s in scores.items()}}
+    return {"way": way, "seed": seed, **{part: round(accuracy(model, s), 4) for part, s in scores.items()}}
 
 
-@cache
+SEEDS = (0, 1, 2)
+
+
+EXPERIMENT = Experiment(
+    "vit_controls",
+    {
+        "few images": every(seed=SEEDS, network=NETWORKS, images=COUNTS),
+        "longer": every(seed=SEEDS, way=WAYS),
+    },
+    {"few images": few_images, "longer": longer},
+    dict,
+    keys=("network", "images", "way", "seed"),
+)
+
+
 def stored() -> dict[str, list[dict[str, Any]]]:
     """The stored runs: "few images", and "longer" (600 steps)."""
-    runs: dict[str, list[dict[str, Any]]] = json.loads(STORED.read_text(encoding="utf-8"))["runs"]
-    return runs
-
-
-def planned(seeds: Sequence[int]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """All runs, by part."""
-    for seed in seeds:
-        for name in NETWORKS:
-            for count in COUNTS:
-                yield "few images", few_images(name, count, seed)
-        for name in WAYS:
-            yield "longer", longer(name, seed)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Train, measure, store."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    seeds = parser.parse_args(arguments).seeds
-    torch.set_num_threads(1)
-    for part, run in planned(seeds):
-        content = storage.read_runs(STORED, "course_lib.experiments.vit_controls")
-        storage.add_runs(STORED, content, part, [run], "network", "images", "way", "seed")
+    return EXPERIMENT.stored()
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main(__doc__)

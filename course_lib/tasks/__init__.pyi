@@ -121,6 +121,9 @@ from course_lib.tasks.pretraining import (
 from course_lib.tasks.pretraining import (
     mask_tokens as mask_tokens,
 )
+from course_lib.tasks.runs import Run as Run
+from course_lib.tasks.runs import classify as classify
+from course_lib.tasks.runs import load_run as load_run
 from course_lib.tasks.text_classification import (
     LabelledBatches as LabelledBatches,
 )

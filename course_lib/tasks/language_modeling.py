@@ -68,7 +68,12 @@ class TextBatches(Batches):
             )
         windows = torch.as_tensor(ids).unfold(0, tokens + 1, 1)  # one row per starting position
         places = RandomBatchSampler(len(windows), batch, seed, stride=tokens)
-        super().__init__(TensorExamples(windows), places, tuple)
+        super().__init__(TensorExamples(windows), places, as_long)
+
+
+def as_long(windows: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The windows in the type that losses need: long texts are kept in a smaller one."""
+    return tuple(part.long() for part in windows)
 
 
 @torch.inference_mode()
@@ -110,7 +115,7 @@ def mean_loss(
     device, total, done = next(model.parameters()).device, 0.0, 0
     with evaluating(model):
         for i in range(0, len(places), batch):
-            some = windows[places[i : i + batch]].to(device)
+            some = windows[places[i : i + batch]].to(device).long()
             logits = model(some[:, :-1]).flatten(0, 1).float()
             losses = F.cross_entropy(logits, some[:, 1:].flatten(), reduction="none").view(len(some), context)
             for place, row in zip(places[i : i + batch], losses.cpu().double(), strict=True):

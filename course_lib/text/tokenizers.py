@@ -30,6 +30,9 @@ class Tokenizer:
     ['▁low', '▁', 's', 'lo', 'w', 'e', 'r']
     >>> tokenizer.decode([BOS, *tokenizer.encode("low slower"), EOS])
     'low slower'
+    >>> on_bytes = Tokenizer.train(["low lower lowest"], vocab=270, kind="bytes")
+    >>> on_bytes.decode(on_bytes.encode(" slow\\tλ\\r\\n"))  # characters that it was not trained on
+    ' slow\\tλ\\r\\n'
     """
 
     def __init__(self, tokenizer: hf.Tokenizer):
@@ -46,16 +49,21 @@ class Tokenizer:
         """Learn a vocabulary of at most `vocab` tokens, special tokens included.
 
         kind: "bpe" learns subwords; the first subword of a word includes the space before it, and UNK is a
-        character not in the texts. "words" takes the most frequent words and punctuation marks, in lower
-        case; every other word is UNK.
+        character not in the texts. "bytes" learns subwords on bytes, as `ByteBPE` does: decoding inverts
+        encoding exactly, for every text, and nothing is UNK. "words" takes the most frequent words and
+        punctuation marks, in lower case; every other word is UNK.
         Raises ValueError for an unknown `kind`, a single text, a `vocab` without room for the special tokens
         and, with "bpe", for every character of the texts, and if the texts are empty.
         """
         refuse_text(texts=texts)
-        if kind not in RECIPES:
-            raise ValueError(f"kind={kind!r} is none of {sorted(RECIPES)}")
+        if kind not in (*RECIPES, "bytes"):
+            raise ValueError(f"kind={kind!r} is none of {sorted([*RECIPES, 'bytes'])}")
         if vocab <= len(SPECIAL_TOKENS):
             raise ValueError(f"vocab={vocab} leaves no room after the {len(SPECIAL_TOKENS)} special tokens")
+        if kind == "bytes":
+            from course_lib.text.fast_bpe import byte_level  # which imports this module
+
+            return cls(byte_level(texts, vocab))
         tokenizer, trainer = RECIPES[kind](vocab)
         tokenizer.train_from_iterator(texts, trainer)
         if tokenizer.get_vocab_size() <= len(SPECIAL_TOKENS):

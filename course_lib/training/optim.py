@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.optim.optimizer import ParamsT
 
 from course_lib.training.config import TrainConfig
+from course_lib.utils.device import multiplies_bf16
 from course_lib.utils.ranges import check_numbers
 
 
@@ -164,18 +165,21 @@ class Muon(torch.optim.Optimizer):
             moved = [weight for weight in group["params"] if weight.grad is not None]
             for shape in {weight.shape for weight in moved}:
                 weights = [weight for weight in moved if weight.shape == shape]
-                directions = torch.stack([self.direction(w, w.grad, group["momentum"]) for w in weights])
+                steps = orthogonal(torch.stack(self.directions(weights, group["momentum"])))
                 rate, size = group["lr"], 0.2 * max(shape) ** 0.5  # the size of AdamW's steps
-                for weight, step in zip(weights, orthogonal(directions), strict=True):
-                    weight.mul_(1 - rate * group["weight_decay"]).add_(step.to(weight), alpha=-rate * size)
+                torch._foreach_mul_(weights, 1 - rate * group["weight_decay"])
+                torch._foreach_add_(weights, steps.to(weights[0]).unbind(), alpha=-rate * size)
         return loss
 
-    def direction(self, weight: nn.Parameter, gradient: Tensor, momentum: float) -> Tensor:
-        """The gradient with Nesterov momentum."""
-        state = self.state[weight]
-        if not state:
-            state["momentum_buffer"] = torch.zeros_like(weight)
-        return gradient.lerp(state["momentum_buffer"].lerp_(gradient, 1 - momentum), momentum)
+    def directions(self, weights: list[nn.Parameter], momentum: float) -> list[Tensor]:
+        """The gradients with Nesterov momentum; one operation for all, not one for each weight."""
+        for weight in weights:
+            if not self.state[weight]:
+                self.state[weight]["momentum_buffer"] = torch.zeros_like(weight)
+        gradients = [weight.grad for weight in weights if weight.grad is not None]
+        buffers = [self.state[weight]["momentum_buffer"] for weight in weights]
+        torch._foreach_lerp_(buffers, gradients, 1 - momentum)
+        return list(torch._foreach_lerp(gradients, buffers, momentum))
 
 
 def orthogonal(matrices: Float[Tensor, "number rows columns"]) -> Float[Tensor, "number rows columns"]:
@@ -185,8 +189,8 @@ def orthogonal(matrices: Float[Tensor, "number rows columns"]) -> Float[Tensor, 
     """
     wide = matrices.shape[-2] <= matrices.shape[-1]
     x = matrices if wide else matrices.mT
-    if x.device.type != "cuda" or torch.cuda.is_bf16_supported(including_emulation=False):
-        x = x.bfloat16()  # precise enough; older GPUs would emulate it, slower than fp32
+    if multiplies_bf16(x.device):
+        x = x.bfloat16()  # precise enough
     x = x / x.norm(dim=(-2, -1), keepdim=True).clamp(min=1e-7)
     for _ in range(5):
         gram = x @ x.mT

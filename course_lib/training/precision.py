@@ -7,6 +7,8 @@ from typing import TypeVar
 import torch
 from torch import nn
 
+from course_lib.utils.device import multiplies_bf16
+
 Model = TypeVar("Model", bound=nn.Module)
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -57,5 +59,5 @@ def choose_precision(precision: str, device: torch.device) -> str:
     if precision != "auto":
         return precision
     if device.type == "cuda":
-        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
+        return "bf16" if multiplies_bf16(device) else "fp16"
     return "fp32"

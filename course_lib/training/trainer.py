@@ -24,7 +24,7 @@ from course_lib.training.model_files import check_weights, fitting
 from course_lib.training.optim import WeightEMA, make_optimizer
 from course_lib.training.precision import autocast, choose_precision
 from course_lib.training.run_record import check_same, settings_of
-from course_lib.utils.device import busy_note
+from course_lib.utils.device import busy_note, memory_errors, to_device
 from course_lib.utils.files import check_writable
 from course_lib.utils.progress_bar import ProgressBar
 from course_lib.utils.random_states import gather_random_states, scatter_random_states
@@ -49,6 +49,7 @@ class History:
     steps: int | None = None
 
 
+@memory_errors()
 def train(
     objective: nn.Module,
     batches: Batches,
@@ -76,7 +77,8 @@ def train(
     The progress bar says if other processes keep the cores busy, or the run loses half of its pace.
     Raises Diverged if the loss blows up, or a loss or gradient is not finite; OtherRun if the folder has
     checkpoints of a run with other settings; OSError if it has no room for checkpoints; ValueError for a
-    setting outside its range, for batches of which there are none, and for what a checkpoint could not hold.
+    setting outside its range, for batches of which there are none, and for what a checkpoint could not hold;
+    torch.OutOfMemoryError, which says what to lower.
 
     >>> from course_lib.models import GPT, GPTConfig
     >>> from course_lib.tasks import LanguageModelLoss, TextBatches
@@ -168,9 +170,9 @@ class Trainer:
             whole, number = self.accelerator.reduce((loss.detach(), number), "sum")
             before, count, total = count, count + number, total + whole
             tokens = count + (count == 0)  # of 0 tokens, loss and gradient are 0
-            for weight in self.plain.parameters() if part else ():
-                if weight.grad is not None:  # the mean over the parts before becomes one over this one, too
-                    weight.grad.mul_(before / tokens)
+            if part:  # the mean over the parts before becomes one over this one, too
+                gradients = [weight.grad for weight in self.plain.parameters() if weight.grad is not None]
+                torch._foreach_mul_(gradients, before / tokens)
             # times the number of processes, because their gradients are averaged
             self.scaler.scale(loss * (self.accelerator.num_processes / tokens)).backward()
         self.scaler.unscale_(self.optimizer)
@@ -191,7 +193,7 @@ class Trainer:
         mine = part * self.accelerator.num_processes + self.accelerator.process_index
         rows = (all_rows[mine % len(all_rows) :: parts] for all_rows in batch)
         with autocast(self.device, self.precision):
-            loss, count = self.objective(*(some.to(self.device, non_blocking=True) for some in rows))
+            loss, count = self.objective(*(to_device(some, self.device) for some in rows))
         if mine >= len(batch[0]):  # no row was left for it: the one that it computed does not count
             loss, count = 0 * loss, 0 * count
         return loss, count
@@ -226,6 +228,7 @@ class Trainer:
         """
         return {
             "settings": self.settings,
+            "device": self.device.type,
             "precision": self.precision,
             "history": asdict(self.history),
             "batches": self.batches.batch_sampler.state_dict(),
@@ -256,7 +259,12 @@ class Trainer:
         for (weight, like), mean in zip(self.average.means.items(), state["average"], strict=True):
             self.average.means[weight] = fitting(mean, like)
         self.scaler.load_state_dict(state["scaler"])
-        scatter_random_states(state["random"], self.device)
+        before, here = state.get("device", self.device.type), self.device.type
+        # another kind of device has random states of its own: only the CPU's go on
+        random = state["random"] if before == here else [one[:1] for one in state["random"]]
+        scatter_random_states(random, self.device)
+        if before != here:
+            _log.warning("this run began on %s: on %s, losses may differ in the last digits", before, here)
 
     def own_state(self) -> dict[str, Tensor]:
         """Parameters and buffers of the objective outside the model."""

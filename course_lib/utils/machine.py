@@ -9,6 +9,8 @@ from pathlib import Path
 
 import torch
 
+from course_lib.utils.device import device_name
+
 
 def describe(device: str) -> dict[str, str | int]:
     """Processor, cores, threads, versions, and the GPU if it is the device."""
@@ -20,8 +22,12 @@ def describe(device: str) -> dict[str, str | int]:
         "python": platform.python_version(),
         "torch": torch.__version__,
     }
-    if device.startswith("cuda"):
-        facts |= {"gpu": torch.cuda.get_device_name(device), "cuda": torch.version.cuda or "unknown"}
+    if torch.device(device).type != "cpu":
+        name = device_name(device)  # Apple's GPUs have the name of their processor
+        facts |= {
+            "gpu": f"{processor()} mps" if name == "mps" else name,
+            "cuda": torch.version.cuda or "none",
+        }
     return facts
 
 

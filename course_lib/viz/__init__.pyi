@@ -98,6 +98,7 @@ from course_lib.viz.inside_figures import (
 from course_lib.viz.inside_figures import (
     plot_repeats as plot_repeats,
 )
+from course_lib.viz.letter_figures import plot_letter_maps as plot_letter_maps
 from course_lib.viz.mask_diagrams import diagram_masks as diagram_masks
 from course_lib.viz.pixel_figures import (
     diagram_flatten as diagram_flatten,

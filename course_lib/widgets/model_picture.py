@@ -1,10 +1,12 @@
 """Static picture of the model explorer, for pages that draw no widgets."""
 
+import textwrap
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from torch import Tensor
 
@@ -12,20 +14,32 @@ from course_lib.text.tokenizers import Vocabulary
 from course_lib.viz import figures
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.widgets.heatmap import shortened
+from course_lib.widgets.model_tour import Step
 from course_lib.widgets.model_trace import BlockTrace, Trace
 
 WIDTH, HEIGHT = 11.0, 5.2  # inches
 ENCODER, DECODER, NEXT = PALETTE[0], PALETTE[4], PALETTE[3]
 BARS = 6
+LINE, LETTERS = 0.205, 150  # of the tour below the picture: inches and letters to the line
+AT_WORK = "In a running notebook, the tour opens these parts one by one:"
 Point: TypeAlias = tuple[float, float]
 
 
-def picture(trace: Trace, tokenizer: Vocabulary, sentence: str, step: int) -> bytes:
-    """A PNG of the whole model at one step: tokens, a head of each block, and the next token."""
+def picture(
+    trace: Trace, tokenizer: Vocabulary, sentence: str, step: int, tour: Sequence[Step] = ()
+) -> bytes:
+    """A PNG of the whole model at one step: tokens, a head of each block, and the next token.
+
+    tour: steps that are numbered in the picture and written below it.
+    """
     with style_context(projector=False):
         rows = 2 if trace.encoder else 1
         height = HEIGHT if trace.encoder else HEIGHT * 0.6
-        figure = Figure(figsize=(WIDTH, height), layout="none")
+        words = [AT_WORK, *(f"{i}  {one['text']}" for i, one in enumerate(tour, start=1))] if tour else []
+        lines = [line for one in words for line in textwrap.wrap(one, LETTERS)]
+        below = LINE * (0.5 + len(lines)) if tour else 0.0
+        whole = Figure(figsize=(WIDTH, height + below), layout="none")
+        figure, foot = whole.subfigures(2, 1, height_ratios=(height, below or 1e-6))
         figure.text(0.02, 1 - 0.22 / height, f"“{shortened(sentence, 90)}”", fontsize=12, va="center")
         columns = max(1 + len(trace.encoder), 2 + len(trace.decoder))
         grid = Grid(figure, rows, columns)
@@ -42,13 +56,16 @@ def picture(trace: Trace, tokenizer: Vocabulary, sentence: str, step: int) -> by
         if trace.encoder:
             for i in range(len(trace.decoder)):
                 grid.across(columns - 1, i + 1)
-        return figures.png(figure, figures.CSS_DPI * 1.5)
+        if tour:
+            grid.number_steps(columns - 1)
+            foot.text(0.02, 1, "\n".join(lines), va="top", fontsize=10, linespacing=1.45)
+        return figures.png(whole, figures.CSS_DPI * 1.5)
 
 
 class Grid:
     """Boxes in rows and columns, with arrows between them."""
 
-    def __init__(self, figure: Figure, rows: int, columns: int):
+    def __init__(self, figure: SubFigure, rows: int, columns: int):
         self.figure, self.rows, self.columns = figure, rows, columns
         self.axes = figure.add_axes((0, 0, 1, 1), zorder=-1)
         self.axes.set_axis_off()
@@ -79,6 +96,22 @@ class Grid:
         left, bottom, width, _ = self.place(0, start)
         below = self.place(1, end)
         self.arrow((left + width / 2, bottom), (below[0] + below[2] / 2, below[1] + below[3]), ENCODER, "--")
+
+    def number_steps(self, last: int) -> None:
+        """The numbers of the tour at what its steps open; the last one is about all boxes."""
+        left, bottom, width, height = self.place(0, 1)
+        map_left, map_top = left + 0.01, bottom + height - 0.13
+        spots = (
+            (0.012, 0.958), self.place(0, 0), (left, bottom), (map_left, map_top),
+            (map_left + 0.06, map_top - 0.08), (left + width + 0.02, bottom + height / 2),
+            self.place(self.rows - 1, last),
+        )  # fmt: skip
+        look = {"boxstyle": "circle,pad=0.25", "facecolor": NEXT, "edgecolor": "white"}
+        for i, spot in enumerate(spots, start=1):
+            x, y = spot[:2]
+            y += spot[3] if len(spot) == 4 else height if spot == (left, bottom) else 0
+            self.figure.text(x, y, str(i), ha="center", va="center", color="white", weight="bold",
+                             fontsize=9, bbox=look, zorder=6)  # fmt: skip
 
     def words(self, row: int, column: int, title: str, tokens: list[str], color: str) -> None:
         """A box with tokens, as many as fit."""

@@ -3,10 +3,11 @@
 The models' own layers compute all of it; `pack` makes it small enough to send to a browser.
 """
 
+import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Float
@@ -26,6 +27,7 @@ from course_lib.widgets.reading import encode
 MAX_SOURCE = 40  # tokens: more would not be readable as a picture
 MAX_TARGET = 26
 MAX_NEW = 12  # tokens that a GPT adds to its prompt
+Model = TypeVar("Model", Seq2Seq, GPT)
 Stack = Float[Tensor, "tokens d_model"]
 
 
@@ -92,6 +94,7 @@ def trace_translation(
     prefix: ids that the translation has to begin with.
     Raises ValueError for an empty sentence, and for one of more than MAX_SOURCE tokens.
     """
+    model = on_cpu(model)
     [source] = with_end([sentence], tokenizer, model.config.max_tokens)
     if len(source) > MAX_SOURCE:
         raise ValueError(f"{len(source)} tokens: the explorer shows at most {MAX_SOURCE}. Use fewer words.")
@@ -128,7 +131,7 @@ def trace_gpt(model: GPT, tokenizer: Vocabulary, prompt: str, prefix: Sequence[i
     prefix: ids that the continuation has to begin with.
     Raises ValueError for an empty prompt, for unknown tokens, and for more than MAX_SOURCE tokens.
     """
-    start = encode(tokenizer, prompt, MAX_SOURCE)
+    model, start = on_cpu(model), encode(tokenizer, prompt, MAX_SOURCE)
     with evaluating(model):
         most = min(MAX_NEW, model.config.max_tokens - len(start))
         chosen = continued(model.generator(), start, prefix, most)
@@ -150,6 +153,12 @@ def trace_gpt(model: GPT, tokenizer: Vocabulary, prompt: str, prefix: Sequence[i
         decoder=traced,
         logits=logits,
     )
+
+
+def on_cpu(model: Model) -> Model:
+    """The model, or a copy on the CPU: what a widget shows is small, and is needed there."""
+    here = next(model.parameters()).device.type == "cpu"
+    return model if here else copy.deepcopy(model).cpu()
 
 
 def continued(generator: Any, start: Sequence[int], prefix: Sequence[int], most: int) -> list[int]:

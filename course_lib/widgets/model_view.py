@@ -18,6 +18,7 @@ from course_lib.text.unicode_text import check_text
 from course_lib.viz import figures
 from course_lib.viz.style import is_projected
 from course_lib.widgets.model_picture import picture
+from course_lib.widgets.model_tour import TOUR
 from course_lib.widgets.model_trace import Trace, trace_gpt, trace_translation
 from course_lib.widgets.modules import FOLDER, joined
 from course_lib.widgets.toy_lm import PREFIXES, QUESTIONS, small_world
@@ -56,12 +57,15 @@ class ModelView(anywidget.AnyWidget):
     temperature, top_k, top_p: the sampling settings; top_k 0 and top_p 1 keep all tokens.
     distribution: the probabilities of the candidates at this step, computed by the library.
     error: why a sentence could not be shown. projected: larger, for the projector.
+    tour: the steps of the guided tour. touring: whether the page opens with it.
     """
 
     _esm = joined("model_widget.js")
     _css = STYLE
 
     examples = traitlets.Dict(EXAMPLES).tag(sync=True)
+    tour = traitlets.List(list(TOUR)).tag(sync=True)
+    touring = traitlets.Bool(False).tag(sync=True)
     mode = traitlets.Unicode("translator").tag(sync=True)
     sentence = traitlets.Unicode("").tag(sync=True)
     step = traitlets.Int(0).tag(sync=True)
@@ -83,14 +87,14 @@ class ModelExplorer:
 
     summary = SUMMARY
 
-    def __init__(self, mode: str = "translator", sentence: str | None = None):
-        """Open a mode, with its first example unless a sentence is given.
+    def __init__(self, mode: str = "translator", sentence: str | None = None, tour: bool = False):
+        """Open a mode, with its first example unless a sentence is given, and with the tour if asked for.
 
         Raises ValueError for an unknown mode, and for a sentence that cannot be shown.
         """
         if mode not in MODELS:
             raise ValueError(f"mode={mode!r} is none of {sorted(MODELS)}")
-        self.view = ModelView(projected=is_projected())
+        self.view = ModelView(projected=is_projected(), touring=tour)
         self.shown: Trace
         self.answers = 0
         self.show(mode, EXAMPLES[mode][0] if sentence is None else sentence, step=START[mode])
@@ -126,9 +130,10 @@ class ModelExplorer:
         self.show(view.mode, view.sentence, [*self.shown.chosen_ids[:step], drawn], step)
 
     def snapshot(self) -> bytes:
-        """A PNG of the whole model on the sentence shown."""
+        """A PNG of the whole model on the sentence shown, with the steps of the tour where it is open."""
         _, tokenizer = model(self.view.mode)
-        return picture(self.shown, tokenizer, self.view.sentence, self.view.step)
+        tour = TOUR if self.view.touring else ()
+        return picture(self.shown, tokenizer, self.view.sentence, self.view.step, tour)
 
     def _sample(self, change: Any = None) -> None:
         view = self.view
@@ -152,12 +157,21 @@ class ModelExplorer:
             self.view.error = {"text": text, "answer": self.answers}
 
     def _ipython_display_(self) -> None:
-        figures.show_widget(self.box, self.summary, self.snapshot())
+        figures.show_widget(self.box, self.summary + self._tour_in_words(), self.snapshot())
+
+    def _tour_in_words(self) -> str:
+        """The steps of the tour, for screen readers, where the picture shows them."""
+        if not self.view.touring:
+            return ""
+        return " ".join((" The tour:", *(f"{i}. {step['text']}" for i, step in enumerate(TOUR, start=1))))
 
 
-def model_explorer(mode: str = "translator", sentence: str | None = None) -> ModelExplorer:
+def model_explorer(
+    mode: str = "translator", sentence: str | None = None, tour: bool = False
+) -> ModelExplorer:
     """One sentence through a whole Transformer: open a block, a head, and its arithmetic.
 
     mode: "translator" (English to Spanish) or "gpt" (a small language model). sentence: at most 40 tokens.
+    tour: open with the guided tour, which a button starts otherwise.
     """
-    return ModelExplorer(mode, sentence)
+    return ModelExplorer(mode, sentence, tour)

@@ -3,7 +3,6 @@
 import argparse
 import json
 import time
-from dataclasses import replace
 
 import ipywidgets
 import pytest
@@ -14,8 +13,6 @@ from torch import nn
 from course_lib.benchmarks import (
     d2l_rival,
     decoding,
-    layer,
-    marian_rival,
     redraws,
     report,
     rivals,
@@ -26,6 +23,7 @@ from course_lib.benchmarks import (
 from course_lib.benchmarks.timing import Comparison, Plan, Ratio, Spread, measure
 from course_lib.benchmarks.workload import TINY
 from course_lib.cli import bench
+from course_lib.cli.requirements import ROOT
 from course_lib.models.seq2seq import Seq2Seq
 from course_lib.tasks.translation import TranslationLoss
 from course_lib.text.tokenizers import BOS, EOS, PAD
@@ -185,141 +183,10 @@ def test_d2l_writes_the_same_where_every_position_is_0():
     assert torch.equal(written, d2l_rival.greedy(theirs, source, 6))
 
 
-def small_marian():
-    """Marian with random weights, in which no bias is 0 and no gain 1."""
-    torch.manual_seed(0)
-    model = marian_rival.marian(*training.measures(TINY))
-    with torch.no_grad():
-        for p in model.parameters():
-            if p.dim() == 1:
-                p += 0.02 * torch.randn_like(p)
-    return model
-
-
-def copy_to_marian(ours, theirs):
-    parts = theirs.model.encoder, theirs.model.decoder
-    theirs.model.shared.weight.data.copy_(ours.embedding.weight.data)
-    for part, blocks in zip(parts, (ours.encoder, ours.decoder), strict=True):
-        part.embed_positions.weight.data.copy_(ours.positions.table)  # the same numbers in another order
-        for there, here in zip(part.layers, blocks, strict=True):
-            names = ["self_attn", "encoder_attn"][: len(norms(here)) - 1]
-            for name, mha in zip(names, attentions(here), strict=True):
-                attention = getattr(there, name)
-                copy(attention.q_proj, mha.w_q)
-                copy(attention.out_proj, mha.w_o)
-                with torch.no_grad():
-                    for side, half in ((attention.k_proj, 0), (attention.v_proj, 1)):
-                        side.weight.copy_(mha.w_kv.weight.chunk(2)[half])
-                        side.bias.copy_(mha.w_kv.bias.chunk(2)[half])
-            copy(there.fc1, here.feed_forward.w_in)
-            copy(there.fc2, here.feed_forward.w_out)
-            their_norms = [*(f"{name}_layer_norm" for name in names), "final_layer_norm"]
-            for name, norm in zip(their_norms, norms(here), strict=True):
-                copy(getattr(there, name), norm)
-
-
-def test_marian_computes_what_ours_does_on_copied_weights():
-    ours, _ = pair_of("torch", norm="post")
-    theirs = small_marian()
-    copy_to_marian(ours.eval(), theirs)
-    source, target = some_batches()[0]
-    mask = (source != PAD).long()
-    logits = theirs(input_ids=source, attention_mask=mask, decoder_input_ids=target).logits
-    others = [i for i in range(TINY.vocab) if i != EOS]  # EOS is never written
-    assert torch.allclose(ours(source, target)[..., others], logits[..., others], atol=1e-4)
-    assert (logits[..., EOS] < logits[..., others].min(dim=-1).values).all()
-    assert count(ours) == sum(p.numel() for p in theirs.parameters() if p.requires_grad)
-
-
-def test_ctranslate2_scores_as_marian_does():
-    absent = marian_rival.absent("ctranslate2", "cpu")
-    if absent:
-        pytest.skip(absent)
-    model = small_marian()
-    engine = marian_rival.CTranslate2(model, "float32")
-    source, target = some_batches()[0]
-    texts = [[[str(i) for i in ids if i > EOS] for ids in side.tolist()] for side in (source, target)]
-    texts[0] = [[*text, str(EOS)] for text in texts[0]]
-    mask = (source != PAD).long()
-    logits = model(input_ids=source, attention_mask=mask, decoder_input_ids=target[:, :-1]).logits
-    expected = logits.log_softmax(dim=-1).gather(-1, target[:, 1:, None])[..., 0].tolist()
-    for one, words, scores in zip(engine.translator.score_batch(*texts), texts[1], expected, strict=True):
-        assert one.log_probs[: len(words)] == pytest.approx(scores[: len(words)], abs=1e-4)
-
-
-def test_ctranslate2_writes_what_marian_does():
-    absent = marian_rival.absent("ctranslate2", "cpu")
-    if absent:
-        pytest.skip(absent)
-    model = small_marian()
-    exact, rounded = (marian_rival.CTranslate2(model, precision) for precision in ("float32", "int8"))
-    texts, right = set(), []
-    for source, _ in some_batches():
-        assert (source == PAD).any()
-        written = marian_rival.greedy(model, source, 12).tolist()
-        assert exact.greedy(source, 12) == written
-        texts |= {*map(tuple, written)}
-        pairs = zip(sum(rounded.greedy(source, 12), []), sum(written, []), strict=True)
-        right += [a == b for a, b in pairs]
-    assert len(texts) > 1  # what is written depends on the source
-    assert sum(right) > len(right) / 2  # rounding changes a token, and with it those that follow
-
-
-def test_peers_that_are_missing_are_left_out_with_a_reason(monkeypatch):
-    def named(source):
-        return [name for name in source if name.startswith((decoding.MARIAN, decoding.CT2))]
-
-    there = marian_rival.importlib.util.find_spec
-    lacking = {"ctranslate2"}
-    monkeypatch.setattr(
-        marian_rival.importlib.util,
-        "find_spec",
-        lambda name, *more: None if name in lacking else there(name, *more),
-    )
-    assert named(decoding.writers(TINY, "cpu", 3)) == [decoding.MARIAN]
-    assert named(decoding.left_out("cpu")) == ["CTranslate2 is left out: ctranslate2 not installed"]
-    lacking.add("transformers")
-    assert named(decoding.writers(TINY, "cpu", 3)) == []
-    assert named(decoding.left_out("cpu"))[1:] == [
-        "CTranslate2 is left out: transformers and ctranslate2 not installed"
-    ]
-    lacking.clear()
-    why = marian_rival.absent("transformers", "cpu") or "measured on the CPU alone"
-    assert marian_rival.absent("ctranslate2", "cuda") in (why, "ctranslate2 not installed")
-
-
 def test_every_side_writes_exactly_so_many_tokens():
     source = some_batches()[0][0]
     for name, write in decoding.writers(TINY, "cpu", 7).items():
         assert [len(ids) for ids in write(source)] == [7] * len(source), name
-
-
-@pytest.mark.parametrize("causal", [True, False])
-def test_attention_kernels_agree(causal):
-    q, k, v = torch.randn(3, 2, 3, 5, 4)
-    first, second = (f(q, k, v) for f in layer.kernels(5, causal, "cpu").values())
-    assert torch.allclose(first, second, atol=1e-6)
-
-
-def test_attention_layers_agree_on_copied_weights():
-    found = layer.layers(12, 3, "cpu")
-    ours, theirs = found["ours"].attend, found["nn.MultiheadAttention"].attend
-    plain = found["four Linear and explicit"]
-    with torch.no_grad():
-        theirs.in_proj_bias.normal_()
-        ours.w_q.weight.copy_(theirs.in_proj_weight[:12])
-        ours.w_q.bias.copy_(theirs.in_proj_bias[:12])
-        ours.w_kv.weight.copy_(theirs.in_proj_weight[12:])
-        ours.w_kv.bias.copy_(theirs.in_proj_bias[12:])
-        for i, w in enumerate((plain.w_q, plain.w_k, plain.w_v)):
-            w.weight.copy_(theirs.in_proj_weight.chunk(3)[i])
-            w.bias.copy_(theirs.in_proj_bias.chunk(3)[i])
-    copy(ours.w_o, theirs.out_proj)
-    copy(plain.w_o, theirs.out_proj)
-    x = torch.randn(2, 5, 12)
-    results = [module(x) for module in found.values()]
-    assert all(torch.allclose(results[0], other, atol=1e-5) for other in results[1:])
-    assert len({count(module) for module in found.values()}) == 1
 
 
 def test_batches_hold_the_same_sentences_in_any_order():
@@ -384,7 +251,7 @@ def test_measuring_stops_when_the_time_or_the_rounds_are_over():
         measure(Comparison("", "", "s", "b"), sides, plan)
 
 
-@pytest.mark.parametrize("row", [name for name in rows.ROWS if name != "data"])
+@pytest.mark.parametrize("row", rows.ROWS)
 def test_every_row_runs(row, device, monkeypatch):
     monkeypatch.delenv("COURSE_DATA", raising=False)
     told = []
@@ -396,16 +263,6 @@ def test_every_row_runs(row, device, monkeypatch):
         for spread in [*one["sides"].values(), *ratios]:
             assert 0 < spread["low"] <= spread["median"] <= spread["high"]
     assert row in told[1]
-
-
-@pytest.mark.real_data
-def test_real_sentences_come_in_both_vocabularies():
-    sizes = replace(TINY, vocab=300, words=200)
-    found = training.two_vocabularies(sizes, 3)
-    assert [len(pairs) for pairs, _ in found.values()] == [3 * sizes.batch] * 2
-    assert [vocab for _, vocab in found.values()] == [sizes.vocab, sizes.words]
-    lengths = [sum(len(target) for _, target in pairs) for pairs, _ in found.values()]
-    assert lengths[0] > lengths[1]
 
 
 def test_what_cannot_be_measured_is_left_out_with_a_reason(monkeypatch):
@@ -421,7 +278,7 @@ def test_what_cannot_be_measured_is_left_out_with_a_reason(monkeypatch):
 def test_an_unknown_row_is_refused_before_anything_is_measured():
     told = []
     with pytest.raises(ValueError, match="no row trainig; there are training, "):
-        rows.run(["tokens", "trainig"], SHORT, told.append)
+        rows.run(["bucketing", "trainig"], SHORT, told.append)
     assert told == []
 
 
@@ -468,7 +325,8 @@ def test_stored_rows_are_renewed_one_by_one(tmp_path, monkeypatch):
     first = json.loads(path.read_text(encoding="utf-8"))
     for one in first["rows"]:
         one["measured"] = "2026-01-02"
-    path.write_text(json.dumps(first), encoding="utf-8")
+    gone = {**first["rows"][0], "row": "a row of an earlier version"}
+    path.write_text(json.dumps({**first, "rows": [gone, *first["rows"]]}), encoding="utf-8")
     assert command("one", "--store", *options) == 0
     second = json.loads(path.read_text(encoding="utf-8"))
     assert [one["row"] for one in second["rows"]] == ["one", "two"]
@@ -485,6 +343,34 @@ def test_command_refuses_what_it_cannot_do(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(ValueError, match="--device='cuda': this machine has cpu"):
         command("training", "--device", "cuda")
+
+
+def test_the_page_shows_what_is_stored_for_gpus(tmp_path):
+    page = ROOT / "docs" / "results.md"
+    (tmp_path / "results.md").write_text(page.read_text(encoding="utf-8"), encoding="utf-8")
+    report.show_gpus(tmp_path / "results.md", bench.RESULTS)
+    assert (tmp_path / "results.md").read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
+    (name, stored), *_ = stored_results(widgets=False)
+    stored["machine"]["gpu"] = "Tesla T4"
+    report.write(tmp_path / "tesla-t4.json", stored)
+    report.show_gpus(tmp_path / "results.md", tmp_path)
+    text = (tmp_path / "results.md").read_text(encoding="utf-8")
+    ours = stored["rows"][0]["sides"]["ours"]["median"]
+    assert "Tesla T4, torch" in text and f"ours {ours:,.0f}, nn.Transformer" in text
+    assert text.count("Not measured yet.") == 0 and text.count("\n| training |") == 3
+
+
+def test_with_store_an_interrupted_run_leaves_the_rows_that_it_measured(tmp_path, monkeypatch):
+    def row(plan):
+        yield measure(Comparison("row", "case", "s", "a"), {"a": lambda number: 1.0}, plan)
+
+    def interrupted(plan):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rows, "ROWS", {"row": row, "other": interrupted})
+    with pytest.raises(KeyboardInterrupt):
+        command("row", "other", "--device", "cpu", "--quick", "--store", "--out", str(tmp_path / "a.json"))
+    assert [row["row"] for row in json.loads((tmp_path / "a.json").read_text())["rows"]] == ["row"]
 
 
 def stored_results(widgets):

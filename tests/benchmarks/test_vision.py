@@ -21,11 +21,11 @@ def test_the_whole_row_runs():
 def test_both_sides_take_the_same_steps():
     found = vision.models(SHORT)
     config = found["ours"].config
-    trainers = {name: vision.Trainer(model, config, 4, SHORT, "fp32") for name, model in found.items()}
+    trainers = {name: vision.trainer(model, config, 4, SHORT, "fp32") for name, model in found.items()}
     for trainer in trainers.values():
         for number in range(3):
             assert trainer.turn(number) == 4
-    images = trainers["ours"].images
+    images = trainers["ours"].batches[0][0]
     assert torch.allclose(found["ours"](images), found["timm"](images), atol=1e-3)
     assert found["ours"](images).abs().max() > 1e-3
 

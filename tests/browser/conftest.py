@@ -57,11 +57,15 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Server"]:  # noqa
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The address of the site, built as for readers."""
+    """The address of the site, built as for readers; COURSE_SITE names the folder of one just built."""
     from course_lib.__main__ import main
 
-    folder = tmp_path_factory.mktemp("site") / "site"
-    assert main(["site", "--to", str(folder)]) == 0
+    if built := os.environ.get("COURSE_SITE"):
+        folder = Path(built).resolve()
+        assert (folder / "index.html").exists(), f"COURSE_SITE={built} holds no site"
+    else:
+        folder = tmp_path_factory.mktemp("site") / "site"
+        assert main(["site", "--to", str(folder)]) == 0
     return folder.as_uri()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
 
-from helpers.browser.memory import Growth  # noqa: E402
+from helpers.browser.memory import MOVES, Growth  # noqa: E402
 from helpers.browser.pages import contrast, load_axe, page_of  # noqa: E402
 from helpers.browser.report import ARTIFACTS  # noqa: E402
 from playwright.sync_api import Locator, Page, expect  # noqa: E402
@@ -40,7 +40,7 @@ ROOM = """maps => maps.map((map) => {
   return {gap: Math.min(...labels.map((label) => label.left)) - box(name).right,
     excess: box(name).height - cells.getBoundingClientRect().height};
 })"""  # pixels between the rows' name and their labels, and by which the name is longer than the cells
-TIMES, MOVES = 20, 500
+TIMES = 20
 MOVED = {"heads_explorer": (6, 6), "translation_explorer": (6, 6), "text_attention_explorer": (17, 17)}
 
 
@@ -146,7 +146,7 @@ def test_how_long_a_click_takes(disk, name, report) -> None:
 
 
 @pytest.mark.parametrize("name", ["heads_explorer", "translation_explorer"])
-def test_nothing_grows_over_500_clicks(disk, capsys, name) -> None:
+def test_nothing_grows_while_it_is_used(disk, capsys, name) -> None:
     rows, columns = MOVED[name]
     cells = disk.locator(f"#{name} .attention-map-cells").first
 
@@ -158,7 +158,7 @@ def test_nothing_grows_over_500_clicks(disk, capsys, name) -> None:
     growth = Growth(disk)
     move(MOVES)
     with capsys.disabled():
-        growth.check(f"{name} from the disk, {MOVES} clicks")
+        growth.check(f"{name} from the disk")
 
 
 @pytest.mark.parametrize("width", [1280, 600])

@@ -7,12 +7,13 @@ import pytest
 
 pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
 
-from helpers.browser.memory import Growth  # noqa: E402
+from helpers.browser.memory import MOVES, Growth  # noqa: E402
 from helpers.browser.pages import contrast, load_axe, open_lab, open_voila, page_of  # noqa: E402
 from helpers.browser.report import ARTIFACTS  # noqa: E402
 
 from course_lib.cli import explorer_page  # noqa: E402
 from course_lib.generation.sampling import next_token_probabilities  # noqa: E402
+from course_lib.widgets.model_tour import TOUR  # noqa: E402
 from course_lib.widgets.model_view import trace  # noqa: E402
 from course_lib.widgets.modules import FOLDER  # noqa: E402
 from course_lib.widgets.trace_packing import TOP  # noqa: E402
@@ -79,6 +80,72 @@ def tour(page) -> None:
     assert page.locator(".mx-panel").count() == 0
 
 
+def guided_tour(page, live: bool) -> None:
+    """Go through the guided tour by the keyboard, back one step, and out with Escape."""
+    page.get_by_role("button", name="Tour", exact=True).click()
+    bar = page.locator(".mx-tour")
+    for i, step in enumerate(TOUR, start=1):
+        says = f"{i} of {len(TOUR)}. {step['title']}. {step['text' if live else 'offline']}"
+        assert bar.get_by_role("status").inner_text() == says
+        assert page.locator(".mx-toured").count() and page.locator(".mx-toured").first.is_visible()
+        assert page.locator(".mx-panel").count() == (step["opens"] != "model")
+        assert page.evaluate("document.activeElement.dataset.key") == "tour-next"
+        if i < len(TOUR):
+            page.keyboard.press("Enter")
+    page.get_by_role("button", name="Back").click()
+    assert "7 of 8" in bar.inner_text()
+    page.keyboard.press("Escape")
+    assert bar.is_hidden() and page.locator(".mx-toured").count() == 0
+    assert page.evaluate("document.activeElement.dataset.key") == "tour"
+
+
+def test_the_guided_tour_from_the_disk(disk) -> None:
+    guided_tour(disk, live=False)
+    press(disk, "mode-gpt")
+    disk.locator(".mx-card-title", has_text="Block 3").wait_for()
+    guided_tour(disk, live=False)
+    press(disk, "tour")
+    for _ in TOUR:
+        press(disk, "tour-next")  # the last one is called "Done"
+    assert disk.locator(".mx-tour").is_hidden()
+
+
+@pytest.mark.parametrize("look", ["laptop", "phone"])
+def test_each_step_of_the_tour_shows_what_it_is_about(browser, address, look) -> None:
+    width, height = SIZES[look]
+    with page_of(browser, width, height, offline=True) as (page, _):
+        page.goto(address)
+        page.locator(".mx-card").first.wait_for()
+        press(page, "tour")
+        for i, step in enumerate(TOUR, start=1):
+            page.wait_for_timeout(150)
+            page.screenshot(path=ARTIFACTS / f"model_explorer-{look}-tour-{i}.png")
+            bar = page.locator(".mx-tour").bounding_box()
+            part = page.locator(".mx-toured").first.bounding_box()
+            assert page.evaluate("document.body.scrollWidth") <= width
+            assert bar["y"] >= 0 and 0 <= part["y"] and part["y"] + part["height"] <= height, step["title"]
+            assert i == 1 or part["y"] >= bar["y"] + bar["height"], step[
+                "title"
+            ]  # step 1 is about the toolbar
+            press(page, "tour-next")
+
+
+def test_the_boxes_name_the_chapters_and_link_to_them(browser, tmp_path) -> None:
+    file = tmp_path / "explorer.html"
+    file.write_text(explorer_page.page("notebooks/"), encoding="utf-8")
+    with page_of(browser, 1280, 720, offline=True) as (page, _):
+        page.goto(file.as_uri())
+        page.locator(".mx-card").first.wait_for()
+        assert words(page, ".mx-about") == ["chapters 4, 6d", *["chapters 3, 5"] * 3, "chapters 4, 6d",
+                                            *["chapters 2, 3, 5"] * 2, "chapters 1, 6b"]  # fmt: skip
+        press(page, "decoder-0")
+        links = page.locator(".mx-links a")
+        assert [link.get_attribute("href") for link in links.all()] == [
+            f"notebooks/{name}.html"
+            for name in ("02_bmm_and_masking", "03_multi_head_attention", "05_fg_vs_preln")
+        ]
+
+
 def test_a_tour_from_the_disk(disk) -> None:
     tour(disk)
 
@@ -91,6 +158,8 @@ def test_a_tour_with_a_kernel(browser, request, front_end) -> None:
         page.locator(".mx-card").first.wait_for(timeout=60_000)
         page.locator(".course-model_explorer").screenshot(path=ARTIFACTS / f"{front_end}-model_explorer.png")
         tour(page)
+        guided_tour(page, live=True)
+        press(page, "crumb-model")
         field = page.get_by_label("Your sentence")
         field.fill("I am a student.")
         field.press("Enter")
@@ -197,7 +266,7 @@ def walk(page, times: int) -> None:
 
 
 @pytest.mark.parametrize("front_end", ["disk", "lab"])
-def test_nothing_grows_over_500_clicks(browser, address, request, capsys, front_end) -> None:
+def test_nothing_grows_while_it_is_used(browser, address, request, capsys, front_end) -> None:
     with page_of(browser, 1280, 900) as (page, trouble):
         if front_end == "lab":
             open_lab(page, request.getfixturevalue("lab"))
@@ -206,9 +275,9 @@ def test_nothing_grows_over_500_clicks(browser, address, request, capsys, front_
         page.locator(".mx-card").first.wait_for(timeout=60_000)
         walk(page, 48)
         growth = Growth(page)
-        walk(page, 500)
+        walk(page, MOVES)
         with capsys.disabled():
-            growth.check(f"model explorer, {front_end}, 500 clicks")
+            growth.check(f"model explorer, {front_end}")
         assert not trouble.errors
 
 
@@ -218,7 +287,7 @@ def test_everybody_can_read_and_operate_it(browser, address, scheme) -> None:
         page.goto(address)
         page.locator(".mx-card").first.wait_for()
         load_axe(page)
-        for keys in ([], ["decoder-0"], ["head-0-1"], ["next"], ["tokens-decoder"]):
+        for keys in ([], ["decoder-0"], ["head-0-1"], ["next"], ["tokens-decoder"], ["tour", "tour-next"]):
             for key in keys:
                 page.locator(f'.mx [data-key="{key}"]').first.focus()
                 page.keyboard.press("Enter")

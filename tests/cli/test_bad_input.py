@@ -27,7 +27,6 @@ from course_lib.cli import (
     present,
     slides,
     train,
-    train_vision,
 )
 from course_lib.datasets import TextData, TranslationData
 from course_lib.experiments import recipes
@@ -149,7 +148,7 @@ def test_a_lack_of_memory_is_no_bug(monkeypatch, capsys):
     monkeypatch.setattr(doctor, "run", lambda args: torch.empty(2**60))
     assert command_line.main(["doctor"]) == 1
     said = capsys.readouterr().err
-    assert said.startswith("doctor: not enough memory. ") and said.count("\n") == 1
+    assert said.startswith("doctor: not enough memory: lower the batch size") and said.count("\n") == 1
 
 
 def test_a_clone_that_may_not_be_written_to(tmp_path, monkeypatch, capsys):
@@ -192,9 +191,9 @@ def test_every_value_of_a_preset_is_possible(kind):
 
 
 def test_the_names_that_are_possible_are_those_of_the_library():
-    assert train_vision.TOKENIZERS == tuple(vit.TOKENIZERS)
-    assert train_vision.POSITIONS == tuple(vit.GRIDS)
-    assert train_vision.POOLINGS == tuple(vit.POOLINGS)
+    assert train.TOKENIZERS == tuple(vit.TOKENIZERS)
+    assert train.POSITIONS == tuple(vit.GRIDS)
+    assert train.POOLINGS == tuple(vit.POOLINGS)
 
 
 def test_a_device_is_one_of_this_machine(monkeypatch):

@@ -49,7 +49,7 @@ CELLS = {  # what a notebook does, and whether that must turn its cell red
     "last value, short": ("[0.5, 2.0]", False),
     "last value, a tensor": ("torch.tensor(x)", True),
     "library": (
-        "from types import SimpleNamespace\nfrom course_lib.cli.train_settings import summary\n"
+        "from types import SimpleNamespace\nfrom course_lib.cli.train import summary\n"
         "print(summary(SimpleNamespace(losses=[1.2345000001], tokens=1, seconds=60.0, steps=1), 'tokens'))",
         True,
     ),

@@ -269,36 +269,42 @@ def test_lab_serves_the_notebooks_on_localhost_only(called):
 
 
 def test_test_runs_everything_in_one_pytest(called):
-    assert test.run(Namespace(fast=False, browser=False, plain=False, second_device=False, rest=["-x"])) == 7
+    assert test.run(Namespace(fast=False, browser=False, plain=False, device=None, rest=["-x"])) == 7
     (command, _), = called  # fmt: skip
     assert command[1:5] == ["-m", "pytest", "tests", "notebooks"]
     assert "--nbval" in command and "--nbval-sanitize-with=tests/nbval_sanitize.cfg" in command
     assert command[-1] == "-x"
 
 
-def test_the_second_device_runs_the_tests_of_devices_only(called):
-    test.run(Namespace(fast=False, browser=False, plain=False, second_device=True, rest=["-ra"]))
+@pytest.mark.parametrize(("rest", "least"), [("-ra", test.LEAST), ("tests/layers/test_masks.py", 0)])
+def test_on_a_device_its_tests_run_and_a_whole_run_needs_many(called, rest, least):
+    test.run(Namespace(fast=False, browser=False, plain=False, device="second:0", rest=[rest]))
     (command, more), = called  # fmt: skip
-    assert "notebooks" not in command and command[-3:] == ["-k", "second:0", "-ra"]
-    assert more["env"]["COURSE_SECOND_DEVICE"] == "1"
+    assert "notebooks" not in command and command[-1] == rest
+    assert more["env"]["COURSE_TEST_DEVICE"] == "second:0" and more["env"]["COURSE_LEAST_TESTS"] == str(least)
+    with pytest.raises(ValueError, match="--device='cuda:9': this machine has cpu"):
+        test.run(Namespace(fast=False, browser=False, plain=False, device="cuda:9", rest=[]))
 
 
-def test_fast_leaves_the_notebooks_out(monkeypatch):
+def test_fast_leaves_out_the_notebooks_and_what_is_slow(monkeypatch):
     monkeypatch.setattr(test, "cores", lambda: 1)
-    assert test.arguments(True, ["-q"]) == ["tests", "-q"]
+    assert test.arguments(True, ["-q"]) == ["tests", "-m", "not slow", "-q"]
 
 
 def test_two_cores_share_the_files_and_threads_between_them(called, monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(test, "cores", lambda: 5)
     shared = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
-    assert test.arguments(True, ["-q"]) == ["tests", *shared, "-q"]  # what follows wins, such as -n 0
+    assert test.arguments(True, ["-q"]) == [
+        "tests",
+        *test.QUICK,
+        *shared,
+        "-q",
+    ]  # what follows wins, such as -n 0
     assert "-n" not in test.arguments(True, ["tests/layers/test_masks.py"])
-    test.run(Namespace(fast=True, browser=False, plain=False, second_device=False, rest=[]))
+    test.run(Namespace(fast=True, browser=False, plain=False, device=None, rest=[]))
     test.run(
-        Namespace(
-            fast=True, browser=False, plain=False, second_device=False, rest=["tests/layers/test_masks.py"]
-        )
+        Namespace(fast=True, browser=False, plain=False, device=None, rest=["tests/layers/test_masks.py"])
     )
     assert [more["env"].get("OMP_NUM_THREADS") for _, more in called] == ["2", None]
 
@@ -340,7 +346,7 @@ def test_the_installed_package_knows_its_requirements(monkeypatch):
 
 def test_what_is_done_in_a_browser_is_a_run_of_its_own(called, monkeypatch):
     monkeypatch.setattr(browser, "provide", lambda: None)
-    test.run(Namespace(fast=False, browser=True, plain=False, second_device=False, rest=["-x"]))
+    test.run(Namespace(fast=False, browser=True, plain=False, device=None, rest=["-x"]))
     [(command, more)] = called
     assert command[3:] == ["tests/browser", "-s", "-x"] and more["env"]["COURSE_BROWSER"] == "1"
 

@@ -123,10 +123,11 @@ def test_it_is_no_file_of_the_repository():
 def test_the_device_is_named_on_a_line_of_the_machine(monkeypatch):
     import torch
 
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "Tesla T4")
+    monkeypatch.delenv("COURSE_DEVICE", raising=False)
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda **_: torch.device("cuda"))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Tesla T4")
     assert device_summary() == "≈ device: Tesla T4 (GPU)"
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda **_: None)
     monkeypatch.setenv("COLAB_GPU", "1")
     assert device_summary().startswith("≈ device: CPU") and "Change runtime type" in device_summary()
 

@@ -84,13 +84,13 @@ def test_on_colab_the_fix_is_for_a_cell(monkeypatch):
 
 def fake_torch(available: bool, native_bf16: bool = True) -> types.ModuleType:
     cuda = Namespace(
-        is_available=lambda: available,
-        device_count=lambda: 1,
+        device_count=lambda: int(available),
         get_device_name=lambda number: "Tesla T4",
         get_device_properties=lambda number: Namespace(total_memory=15 * 2**30),
         is_bf16_supported=lambda including_emulation: native_bf16 or including_emulation,
     )
     torch = types.ModuleType("torch")
+    torch.mps = torch.xpu = Namespace(device_count=lambda: 0)
     torch.cuda, torch.__version__ = cuda, "2.13.0+cpu"
     return torch
 
@@ -98,7 +98,7 @@ def fake_torch(available: bool, native_bf16: bool = True) -> types.ModuleType:
 def test_a_device_is_shown_with_its_memory_and_true_bf16(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", fake_torch(True, native_bf16=False))
     report = said(doctor.graphics)
-    assert "CUDA device 0: Tesla T4, 15 GiB" in report and "bf16 is only emulated" in report
+    assert "cuda:0: Tesla T4, 15 GiB" in report and "bf16 is only emulated" in report
 
 
 def test_a_device_that_torch_does_not_reach_is_a_problem(monkeypatch):

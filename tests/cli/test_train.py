@@ -8,7 +8,7 @@ from helpers.small_training import PAIRS, in_processes
 
 from course_lib import __main__ as command_line
 from course_lib import datasets
-from course_lib.cli import train, train_settings
+from course_lib.cli import train
 from course_lib.datasets import TranslationData
 from course_lib.experiments import recipes
 from course_lib.tasks.translation import load_translator, mean_loss, translate
@@ -30,7 +30,7 @@ def parsed(*arguments):
     parser = argparse.ArgumentParser()
     train.add_arguments(parser)
     args = parser.parse_args(["translation", *map(str, arguments)])
-    train_settings.settle(args)
+    train.settle(args)
     return args
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from course_lib import __main__ as command_line
 from course_lib import datasets
-from course_lib.cli import train, train_settings
+from course_lib.cli import train
 from course_lib.datasets import TextData
 from course_lib.experiments import recipes
 from course_lib.tasks.language_modeling import continue_text, load_language_model, mean_loss
@@ -78,14 +78,14 @@ def test_every_preset_is_complete(name):
     parser = argparse.ArgumentParser()
     train.add_arguments(parser)
     args = parser.parse_args(["gpt", "--preset", name])
-    train_settings.settle(args)
+    train.settle(args)
     assert all(
         getattr(args, key) is not None for key in recipes.presets("gpt")["grammar"] if key != "minutes"
     )
     assert (args.steps is None) != (args.minutes is None)
     recipes.train_config(args)
     args = parser.parse_args(["gpt", "--preset", name, "--minutes", "3"])
-    train_settings.settle(args)
+    train.settle(args)
     assert args.minutes == 3 and args.steps is None
 
 
@@ -154,8 +154,8 @@ def folder_of(*arguments):
     parser = argparse.ArgumentParser()
     train.add_arguments(parser)
     args = parser.parse_args(["gpt", *map(str, arguments)])
-    train_settings.settle(args)
-    return train_settings.folder(args)
+    train.settle(args)
+    return train.folder(args)
 
 
 def test_a_default_folder_is_named_by_what_differs_from_the_preset():

@@ -9,7 +9,7 @@ import torch
 
 from course_lib import __main__ as command_line
 from course_lib import datasets
-from course_lib.cli import train, train_settings
+from course_lib.cli import train
 from course_lib.datasets import ImageData, ImageSplit, load_images
 from course_lib.experiments import recipes
 from course_lib.tasks.image_classification import accuracy, confusion_matrix, load_classifier, predict
@@ -139,11 +139,11 @@ def test_every_preset_is_complete(name):
     parser = argparse.ArgumentParser()
     train.add_arguments(parser)
     args = parser.parse_args(["vision", "--preset", name])
-    train_settings.settle(args)
+    train.settle(args)
     base = recipes.presets("vision")["digits"]
     assert all(getattr(args, key) is not None for key in base if key not in ("minutes", "steps"))
     assert (args.steps is None) != (args.minutes is None)
     recipes.train_config(args)
     args = parser.parse_args(["vision", "--preset", name, "--minutes", "3"])
-    train_settings.settle(args)
+    train.settle(args)
     assert args.minutes == 3 and args.steps is None

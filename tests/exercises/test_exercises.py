@@ -160,13 +160,6 @@ def gradient_in_loops(weights):
     return torch.tensor([[float(i == j) * weights[i] * (1 - weights[i]) for j in range(n)] for i in range(n)])
 
 
-def layers_with_one_more(tokens, width):
-    reached = layers = 0
-    while reached <= tokens - 1:
-        reached, layers = reached + width - 1, layers + 1
-    return layers
-
-
 def hard_by_cosine(q, k, v):
     return v[(F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).T).argmax(-1)]
 
@@ -195,7 +188,6 @@ WRITTEN_DIFFERENTLY = {
     ("07.loss", "your loss flattens the batch before the shift"): lm_loss_across_rows,
     ("07.gpt", "your model has no causal mask"): gpt_that_sees_the_future,
     ("07.top_p", "your code keeps one token too many"): top_p_beyond_the_mass,
-    ("00.layers", "your answer has one layer too many if width − 1 divides tokens − 1"): layers_with_one_more,
     ("00.hard", "your code compares directions only, by the cosine similarity"): hard_by_cosine,
     (
         "00.sharp",

@@ -20,10 +20,12 @@ NAMED = 0.87  # of all; the others get only the smallest counterexample
 # What a message without a known mistake can say, beyond the counterexample.
 SAID = (
     ".item()", "is close", "is of type", "has dtype", "has type", "returns None", "in place",
-    "no gradient can flow", "contains NaN", "written **", "Each row", "Each column", "Called twice",
-    "never uses", "It works on", "Wherever your list", "On every input, your",
+    "no gradient can flow", "contains NaN", "written **",
+    "add `import", "Your function would be right", "packed together", "Each row", "Each column", "Called twice", "never uses",
+    "It works on", "Wherever your list", "On every input, your", "Axis ",
 )  # fmt: skip
-TOO_VAGUE = "but also in other places"  # of True and False: where is not said
+# Of True and False: where is not said.
+TOO_VAGUE = "On every input, your answer is {} where it should be, but also in other places."
 
 
 def answers() -> list[tuple[str, str, str]]:
@@ -53,7 +55,9 @@ def graded(name: str, body: str, room: dict) -> Verdict:
 
 def is_named(verdict: Verdict) -> bool:
     text = verdict.text.replace("\n", " ")
-    return verdict.state == "mistake" or any(one in text for one in SAID) and TOO_VAGUE not in text
+    for state in (True, False):
+        text = text.replace(TOO_VAGUE.format(state), "")
+    return verdict.state == "mistake" or any(one in text for one in SAID)
 
 
 def test_almost_every_exercise_has_wrong_answers_of_different_kinds() -> None:

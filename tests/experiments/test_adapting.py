@@ -1,20 +1,12 @@
 """The stored runs of instruction tuning: whole, at equal cost, and the control has the best settings."""
 
-from pathlib import Path
-
 import pytest
 
 from course_lib.experiments import adapting as runs
 
 
-@pytest.mark.parametrize("part", ["rates", "pairs"])
-def test_each_part_holds_its_recipes_once(part: str) -> None:
-    stored = [run.recipe for run in runs.stored(part)]
-    assert set(stored) == set(runs.planned(part)) and len(set(stored)) == len(stored)
-
-
 def test_both_models_take_as_many_steps_and_the_control_is_the_tuned_one() -> None:
-    for recipe in runs.planned("pairs"):
+    for recipe in runs.pairs():
         assert recipe.steps + runs.PRETRAINING * recipe.pretrained == runs.PRETRAINING + runs.FINE_TUNING
         assert recipe.pretrained or (recipe.optimizer, recipe.lr) == runs.best_setting()
     best = max(sum(run.accuracy.values()) for run in runs.stored("rates"))
@@ -31,8 +23,7 @@ def test_accuracies_are_percent_by_pairs_with_a_number_for_each_seed() -> None:
 
 
 @pytest.fixture
-def tiny(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(runs, "STORED", tmp_path / "runs.json")
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"DOCUMENTS": 60, "BATCH": 4, "PRETRAINING": 2, "FINE_TUNING": 1}.items():
         monkeypatch.setattr(runs, name, value)
     monkeypatch.setattr(runs, "pretrained_model", runs.pretrained_model.__wrapped__)

@@ -1,6 +1,5 @@
 """Image classifiers on CIFAR-10: how the runs are made, and the stored ones."""
 
-import json
 import math
 
 import pytest
@@ -8,6 +7,7 @@ import torch
 
 from course_lib.datasets import ImageData, ImageSplit
 from course_lib.experiments import cifar10 as stored_runs
+from course_lib.experiments import storage
 
 
 @pytest.fixture
@@ -20,32 +20,32 @@ def small_runs(monkeypatch, tmp_path):
     data = ImageData(name="cifar10", classes=names, train=split, validation=split[:20], test=split[20:45])
     monkeypatch.setattr(stored_runs, "images", lambda: data)
     monkeypatch.setattr("course_lib.datasets.load_images", lambda name: data)
-    monkeypatch.setattr(stored_runs, "STORED", tmp_path / "runs.json")
-    stored_runs.stored.cache_clear()
-    yield
-    stored_runs.stored.cache_clear()
+    monkeypatch.setattr(storage, "RESULTS", tmp_path)
+    monkeypatch.setattr(stored_runs, "EPOCH", 2)
+    monkeypatch.setattr(stored_runs, "STEPS", 2)
+    preset, small = stored_runs.preset, {"d_model": 16, "heads": 2, "batch": 20}
+    monkeypatch.setattr(
+        stored_runs, "preset", lambda name, **more: preset(name, **{"steps": 3, **small, **more})
+    )
 
 
-def test_the_lecture_s_model_is_fixed_step_by_step(small_runs, monkeypatch):
-    few = dict(list(stored_runs.FIXES.items())[:2])
-    monkeypatch.setattr(stored_runs, "FIXES", few)
-    stored_runs.fixes(2, seed=0)
+def test_the_lecture_s_model_is_fixed_step_by_step(small_runs):
+    few = list(stored_runs.FIXES)[:2]
+    stored_runs.EXPERIMENT.run("fixes", chosen=lambda recipe: recipe["name"] in few)
     runs = stored_runs.stored()["fixes"]
-    assert [run.name for run in runs] == list(few) and {run.parameters for run in runs} == {2_695_178}
+    assert [run.name for run in runs] == few and {run.parameters for run in runs} == {2_695_178}
     assert all(run.steps == 2 and run.batch == 48 and len(run.losses) == 2 for run in runs)
     assert all(sum(map(sum, run.confusion)) == 25 for run in runs)
-    stored_runs.fixes(1, seed=0)  # again: in place of the old ones
-    stored_runs.stored.cache_clear()
-    assert [run.steps for run in stored_runs.stored()["fixes"]] == [1, 1]
+    trained = [stored_runs.fixed(name, seed=0)["losses"] for name in few]
+    assert trained == [run.losses for run in runs] and trained[0] != trained[1]
 
 
 def test_a_preset_is_run_as_it_stands(small_runs):
-    name, small = "cifar10-cpu-strided", {"d_model": 16, "heads": 2, "batch": 20, "steps": 3}
-    run = stored_runs.learn(*stored_runs.preset(name, **small), name=name)
-    stored_runs.add("presets", run)
-    stored = stored_runs.stored()["presets"][0]
-    assert stored.name == name and stored.evaluations[-1][0] == 3
-    assert stored.images_per_second == pytest.approx(60 / stored.seconds)
+    stored_runs.EXPERIMENT.run("presets")
+    stored = stored_runs.stored()["presets"]
+    assert [run.name for run in stored] == list(stored_runs.PRESETS)
+    assert stored[0].evaluations[-1][0] == 3
+    assert stored[0].images_per_second == pytest.approx(60 / stored[0].seconds)
 
 
 def test_every_fix_is_one_of_the_lecture_s_deviations():
@@ -56,13 +56,9 @@ def test_every_fix_is_one_of_the_lecture_s_deviations():
     assert len(names) == len(set(names)) == 9
 
 
-def test_the_tokenizers_differ_in_nothing_but_the_tokens(small_runs, monkeypatch):
-    small = {"d_model": 16, "heads": 2, "batch": 20}
-    preset = stored_runs.preset
-    monkeypatch.setattr(stored_runs, "preset", lambda name, **more: preset(name, **{**small, **more}))
-    monkeypatch.setattr(stored_runs, "AUGMENTS", ("crop+flip",))
-    stored_runs.tokenizers(2, seed=0)
-    stored_runs.augmentations(2, seed=0)
+def test_the_tokenizers_differ_in_nothing_but_the_tokens(small_runs):
+    names = ("crop+flip", "patches")
+    stored_runs.EXPERIMENT.run("augmentations", "tokenizers", chosen=lambda one: one["name"] in names)
     runs = stored_runs.stored()
     patches, convolutions = runs["tokenizers"][0], runs["augmentations"][0]
     assert (patches.name, convolutions.name) == ("patches", "crop+flip")
@@ -78,8 +74,6 @@ def test_a_curve_has_few_points():
 
 
 def test_stored_runs_are_whole():
-    content = json.loads(stored_runs.STORED.read_text(encoding="utf-8"))
-    assert content["command"] == f"python -m {stored_runs.__name__}" and content["machine"]["torch"]
     runs = [run for part in stored_runs.stored().values() for run in part]
     assert runs
     for run in runs:

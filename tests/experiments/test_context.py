@@ -13,9 +13,7 @@ from course_lib.models.gpt import GPT, GPTConfig
 NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "07_gpt_pretraining.ipynb"
 
 
-def test_each_recipe_is_stored_once() -> None:
-    stored = [run.recipe for run in runs.stored()]
-    assert set(stored) == set(runs.planned()) and len(set(stored)) == len(stored)
+def test_the_stored_losses_are_plausible() -> None:
     for run in runs.stored():
         assert len(run.by_context) == runs.MODELS[run.recipe.name][0] and 1 < run.loss < 4
 

@@ -1,6 +1,5 @@
-"""nanoGPT rebuilt, and the stored runs that compare with it and with GPT-2."""
+"""nanoGPT rebuilt, and the stored runs that compare with it."""
 
-import json
 import math
 from argparse import Namespace
 
@@ -10,6 +9,7 @@ from helpers.norms import norms
 
 from course_lib.benchmarks.language import in_nanogpt_form
 from course_lib.experiments import gpt_changes as stored_runs
+from course_lib.experiments import storage
 from course_lib.experiments.nanogpt import NanoGPT, Setting, Training
 from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.pretrained.gpt2 import SINCE_GPT2
@@ -90,28 +90,9 @@ def small_runs(monkeypatch, tmp_path):
     tokens = CharTokenizer.train([text])
     ids = torch.tensor(tokens.encode(text))
     monkeypatch.setattr(stored_runs, "material", lambda: (tokens, ids, ids[:200]))
-    monkeypatch.setattr(stored_runs, "STORED", tmp_path / "runs.json")
+    monkeypatch.setattr(storage, "RESULTS", tmp_path)
     monkeypatch.setattr(stored_runs, "CONTEXT", 16)
-    stored_runs.stored.cache_clear()
-    yield tokens
-    stored_runs.stored.cache_clear()
-
-
-def test_runs_are_made_in_turns_and_stored(small_runs, monkeypatch):
-    monkeypatch.setattr(stored_runs, "TURN", 0.05)
-    stored_runs.changes(0.1)
-    runs = stored_runs.stored()
-    last = len(stored_runs.CHANGES)
-    assert [(run.recipe.changes, run.recipe.seed) for run in runs] == [
-        *((number, 0) for number in range(1, last + 1)),
-        (1, 1),
-        (last, 1),
-    ]
-    assert all(run.steps >= 1 and run.seconds >= 0.1 and run.loss < 5 for run in runs)
-    assert runs[3].name == "squared ReLU"
-    stored_runs.changes(0.1)  # again: in place of the old ones
-    stored_runs.stored.cache_clear()
-    assert len(stored_runs.stored()) == len(runs)
+    return tokens
 
 
 @pytest.fixture
@@ -133,25 +114,18 @@ def clock(monkeypatch) -> None:
 
 def test_ours_gets_the_time_that_theirs_takes(small_runs, clock):
     sizes = {"vocab": len(small_runs) - 5, "layers": 1, "width": 32, "context": 16}
-    stored_runs.beside(0, Setting(**sizes, steps=25, batch=4))
-    runs = json.loads(stored_runs.STORED.read_text(encoding="utf-8"))["runs"]
-    theirs, ours = runs["nanogpt"][0], runs["beside"][0]
+    ours = stored_runs.beside(7, 0, Setting(**sizes, steps=25, batch=4))
+    (theirs,) = stored_runs.EXPERIMENT.part("nanogpt")
     assert (theirs["steps"], theirs["seconds"]) == (25, 25.0)
     assert (ours["steps"], ours["seconds"]) == (13, 26.0)  # within a step
-    assert ours["recipe"] == {"changes": len(stored_runs.CHANGES), "seed": 0}
+    assert (theirs["recipe"], ours["recipe"]) == ({"seed": 0}, {"changes": 7, "seed": 0})
     assert theirs["parameters"] < ours["parameters"] == 802_304 - (70 - len(small_runs)) * 128
 
 
 def test_stored_runs_are_whole():
-    runs, last = stored_runs.stored(), len(stored_runs.CHANGES)
-    of = {number: [run for run in runs if run.recipe.changes == number] for number in range(1, last + 1)}
-    assert all(of.values()) and min(len(of[1]), len(of[last])) >= 2
-    seconds = [run.seconds for run in runs]
-    assert max(seconds) / min(seconds) < 1.1
-    assert max(run.loss for run in of[last]) < min(run.loss for run in of[1]) - 0.1
-    content = json.loads(stored_runs.STORED.read_text(encoding="utf-8"))
-    assert content["command"] == f"python -m {stored_runs.__name__}" and content["machine"]["torch"]
-    assert all(math.isfinite(run["loss"]) for part in content["runs"].values() for run in part)
-    for theirs, ours in zip(content["runs"]["nanogpt"], content["runs"]["beside"], strict=True):
+    runs = stored_runs.EXPERIMENT.stored()
+    assert len(runs["beside"]) == 3 and all(math.isfinite(run["loss"]) for run in runs["beside"])
+    for theirs, ours in zip(runs["nanogpt"], runs["beside"], strict=True):
+        assert theirs["recipe"]["seed"] == ours["recipe"]["seed"]
         assert ours["loss"] <= 1.60 < theirs["loss"] and ours["parameters"] <= theirs["parameters"]
         assert ours["seconds"] / theirs["seconds"] < 1.02

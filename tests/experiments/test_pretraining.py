@@ -1,21 +1,11 @@
 """The stored runs of what pretraining buys: whole, of the same making, from sentences that nobody tests."""
 
-import json
-from dataclasses import asdict
-
 import pytest
 
 from course_lib.datasets.splits import normalize
 from course_lib.experiments import pretraining as runs
+from course_lib.experiments import storage
 from course_lib.tasks.pretraining import TASKS
-
-
-def test_the_script_asks_for_the_runs_that_are_stored_and_one_seed_is_whole() -> None:
-    assert set(runs.stored()) == set(runs.PARTS)
-    for part, recipes in runs.PARTS.items():
-        stored = [run.recipe for run in runs.stored()[part]]
-        assert set(stored) <= set(recipes()) and len(set(stored)) == len(stored), part
-        assert {recipe for recipe in recipes() if recipe.seed == 0} <= set(stored), part
 
 
 def test_the_stored_runs_are_plausible() -> None:
@@ -40,16 +30,13 @@ def test_bleus_are_sorted_by_pairs_and_hold_a_score_for_each_seed() -> None:
     assert sum(map(len, found.values())) == len(chosen)
 
 
-def test_the_script_writes_what_can_be_read(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(runs, "STORED", tmp_path / "runs.json")
+def test_the_time_of_pretraining_is_stored_with_a_run(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(storage, "RESULTS", tmp_path)
     recipe = runs.Recipe(pairs=250, start=runs.NOTHING, seed=3)
     run = runs.Run(recipe=recipe, bleu=1.5, losses=(6.0, 5.5), bleus=(0.5, 1.5), seconds=0.1)
-    for _ in range(2):  # once is enough
-        runs.add("pairs", asdict(run), recipe)
-    assert runs.known("pairs") == [asdict(recipe)]
-    read = json.loads((tmp_path / "runs.json").read_text(encoding="utf-8"))
-    assert runs.as_run(read["runs"]["pairs"][0]) == run
-    assert set(read["pretraining seconds"]) == {runs.NOTHING}
+    runs.EXPERIMENT.add("pairs", run)
+    assert runs.stored() == {"pairs": [run]}
+    assert set(runs.EXPERIMENT.read()["pretraining seconds"][runs.NOTHING]) == {"3"}
 
 
 def test_no_sentence_without_labels_is_held_out_or_labelled() -> None:

@@ -1,6 +1,6 @@
 """Sampling with and without label smoothing: scores, stored runs, and what chapter 6b says of them."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 
@@ -33,21 +33,6 @@ def test_smoothing_and_seed_reach_the_training(monkeypatch):
     first = trained(0.1, 0)
     assert trained(0.1, 0).equal(first)
     assert not trained(0.0, 0).equal(first) and not trained(0.1, 1).equal(first)
-
-
-def test_a_stored_run_is_not_made_again(monkeypatch, tmp_path):
-    made = []
-
-    def make(smoothing, seed):
-        made.append((smoothing, seed))
-        return sampling.Run(smoothing, seed, {"greedy": 90.0})
-
-    monkeypatch.setattr(sampling, "STORED", tmp_path / "sampling.json")
-    monkeypatch.setattr(sampling, "make", make)
-    sampling.main()
-    sampling.main()
-    assert sorted(made) == [(smoothing, seed) for smoothing in (0.0, 0.1) for seed in (0, 1, 2)]
-    assert [asdict(run)["seed"] for run in sampling.stored.__wrapped__()] == [0, 0, 1, 1, 2, 2]
 
 
 @pytest.mark.parametrize("seed", sampling.SEEDS)

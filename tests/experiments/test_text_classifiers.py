@@ -45,7 +45,8 @@ def test_a_run_follows_its_recipe() -> None:
     small = LabelledData(name="reviews", classes=data.classes, **parts)
     first, again = (runs.pooling_run(small, "mean, no positions", seed=0, steps=3) for _ in range(2))
     assert {**first, "seconds": 0} == {**again, "seconds": 0} and first["seed"] == 0
-    few = runs.few_label_runs(small, seed=0, steps=2, pretraining=2)
+    task = runs.FewLabels.of(small, seed=0, steps=2, pretraining=2)
+    few = [task.run(encoder, how) for encoder in task.encoders for how in runs.HOW]
     trained = {run["how"]: run["trained"] for run in few}
     assert trained["frozen"] == 2 * 32 + 2 < trained["LoRA"] < trained["fine-tuned"] and len(few) == 6
     assert trained["LoRA"] - trained["frozen"] == 2 * 4 * (32 + 32 + 32 + 64)  # layers, rank, widths

@@ -1,12 +1,12 @@
 """The translator's recipe: each variant is what it says, and the runs are kept and read."""
 
-import json
 import math
 
 import pytest
 import torch
 from helpers.tiny_translation import DATA, SMALL
 
+from course_lib.experiments import equal_cost, storage
 from course_lib.experiments import translation_recipe as recipes
 from course_lib.experiments.recipes import presets
 from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
@@ -21,13 +21,11 @@ def tiny(monkeypatch, tmp_path):
         "untied": recipes.from_modern("untied", untied=True, **SMALL),
     }
     monkeypatch.setattr("course_lib.datasets.load_translation", lambda name, max_words: DATA)
-    monkeypatch.setattr(recipes, "RESULTS", tmp_path / "runs.json")
+    monkeypatch.setattr(storage, "RESULTS", tmp_path)
     monkeypatch.setattr(recipes, "VARIANTS", variants)
-    monkeypatch.setattr(recipes, "TURN", 1)
-    monkeypatch.setattr(recipes, "TURNS", 2)
-    recipes.stored.cache_clear()
-    yield
-    recipes.stored.cache_clear()
+    monkeypatch.setattr(recipes, "STEPS", 6)
+    monkeypatch.setattr(equal_cost, "TURN", 1)
+    monkeypatch.setattr(equal_cost, "TURNS", 2)
 
 
 def test_a_variant_changes_the_parts_that_it_names(tiny):
@@ -48,15 +46,15 @@ def test_an_untied_output_layer_starts_as_the_embedding_and_learns_on_its_own():
 
 
 def test_runs_of_equal_cost_are_kept_and_read_back(tiny):
-    with pytest.raises(ValueError, match="the cost of a step of 'rotary' is not known yet"):
-        recipes.train("rotary", 0, steps=6)
-    costs = recipes.measure_costs(["rotary"])
-    assert [one["name"] for one in costs] == ["original", "rotary"] and costs[0]["cost"] == 1.0
-    recipes.add("costs", [{"name": "original", "cost": 1.0}, {"name": "rotary", "cost": 1.5}])
-    for name, seed in (("rotary", 1), ("original", 0), ("rotary", 0), ("rotary", 0)):
-        recipes.add("tries", [recipes.train(name, seed, steps=6)])
+    with pytest.raises(ValueError, match="the cost of a step of 'original' is not known yet"):
+        recipes.EXPERIMENT.run("tries")
+    recipes.EXPERIMENT.run("costs")
+    costs = recipes.EXPERIMENT.part("costs")
+    assert [one["name"] for one in costs] == list(recipes.VARIANTS) and costs[0]["cost"] == 1.0
+    recipes.EXPERIMENT.add("costs", {"name": "original", "cost": 1.0}, {"name": "rotary", "cost": 1.5})
+    recipes.EXPERIMENT.run("tries", chosen=lambda one: one["name"] != "untied")
     found = [(run.name, run.seed, run.steps) for run in recipes.stored()]
-    assert found == [("original", 0, 6), ("rotary", 0, 4), ("rotary", 1, 4)]
+    assert found == [("original", 0, 6), ("original", 1, 6), ("rotary", 0, 4), ("rotary", 1, 4)]
     assert all(math.isfinite(run.loss) and run.parameters > 0 for run in recipes.stored())
 
 
@@ -69,9 +67,6 @@ def test_the_modern_variant_is_the_preset():
 
 
 def test_stored_runs_are_whole():
-    content = json.loads(recipes.RESULTS.read_text(encoding="utf-8"))
-    assert content["command"] == f"python -m {recipes.__name__}"
-    costs = {one["name"]: one["cost"] for one in content["runs"]["costs"]}
-    assert recipes.stored()
+    costs = {one["name"]: one["cost"] for one in recipes.EXPERIMENT.part("costs")}
     for run in recipes.stored():
         assert run.cost == costs[run.name] and math.isfinite(run.loss) and 0 < run.bleu < run.chrf < 100

@@ -1,6 +1,5 @@
 """The tries of chapter 6: what is changed does what it says, and the runs are kept and read."""
 
-import json
 import math
 from dataclasses import replace
 
@@ -9,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from helpers.tiny_translation import DATA, PAIRS, SMALL
 
+from course_lib.experiments import equal_cost, storage
 from course_lib.experiments import translation_tries as tries
 from course_lib.experiments.recipes import presets
 from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
@@ -35,13 +35,12 @@ def tiny(monkeypatch, tmp_path):
         "few-r-drop": tries.Variant(about="R-Drop", settings={**SMALL, "dropout": 0.1}, few=True, r_drop=5.0),
     }
     monkeypatch.setattr("course_lib.datasets.load_translation", lambda name, max_words: DATA)
-    monkeypatch.setattr(tries, "STORED", tmp_path / "runs.json")
+    monkeypatch.setattr(storage, "RESULTS", tmp_path)
     monkeypatch.setattr(tries, "VARIANTS", variants)
-    for name, value in {"STEPS": 6, "FEW_STEPS": 4, "FEW": 10, "TURN": 1, "TURNS": 2}.items():
+    for name, value in {"STEPS": 6, "FEW_STEPS": 4, "FEW": 10}.items():
         monkeypatch.setattr(tries, name, value)
-    tries.stored.cache_clear()
-    yield
-    tries.stored.cache_clear()
+    for name, value in {"STEPS": 2, "TURN": 1, "TURNS": 2}.items():
+        monkeypatch.setattr(equal_cost, name, value)
 
 
 def test_the_distance_is_the_mean_of_both_divergences():
@@ -91,26 +90,22 @@ def test_words_are_divided_anew_in_each_epoch_and_say_the_same():
 
 def test_tries_are_made_kept_and_read_back(tiny):
     assert tries.stored() == []
-    tries.stored.cache_clear()
-    with pytest.raises(ValueError, match="run the command `costs` first"):
-        tries.learn("muon", 0)
-    tries.add("costs", [{"name": "base", "cost": 1.0}, {"name": "muon", "cost": 1.5}])
-    for name in ("few-r-drop", "muon", "few-bpe-dropout", "base", "base"):
-        tries.add("tries", [tries.learn(name, seed=0)])
+    with pytest.raises(ValueError, match="run the part `costs` first"):
+        tries.EXPERIMENT.run("tries")
+    tries.EXPERIMENT.run("costs")
+    costs = tries.EXPERIMENT.part("costs")
+    assert [one["name"] for one in costs] == ["base", "muon"]
+    assert costs[0]["cost"] == 1 and costs[1]["cost"] > 0
+    tries.EXPERIMENT.add("costs", {"name": "base", "cost": 1.0}, {"name": "muon", "cost": 1.5})
+    tries.EXPERIMENT.run("tries")
     runs = tries.stored()
     assert [run.name for run in runs] == list(tries.VARIANTS)
     assert [run.steps for run in runs] == [6, 4, 4, 4]  # 6 / 1.5 for Muon
     assert [run.pairs for run in runs] == [18, 18, 10, 10]
-    assert runs[0].about == "as in the preset" and runs[0].passes == 24 / 18
+    assert runs[0].about == "as in the preset"
     assert [run.few for run in runs] == [False, False, True, True]
     assert replace(runs[1], seed=2).about == "Muon, seed 2"
     assert all(math.isfinite(run.loss) and run.seconds >= 0 for run in runs)  # rounded to a tenth
-
-
-def test_costs_are_multiples_of_the_base_s(tiny):
-    costs = tries.measure_costs()
-    assert [one["name"] for one in costs] == ["base", "muon"]
-    assert costs[0]["cost"] == 1 and costs[1]["cost"] > 0
 
 
 def test_the_base_is_the_preset():
@@ -122,9 +117,7 @@ def test_the_base_is_the_preset():
 
 
 def test_stored_tries_are_whole():
-    content = json.loads(tries.STORED.read_text(encoding="utf-8"))
-    assert content["command"] == f"python -m {tries.__name__}" and content["machine"]["torch"]
-    costs = {one["name"]: one["cost"] for one in content["runs"]["costs"]}
+    costs = {one["name"]: one["cost"] for one in tries.EXPERIMENT.part("costs")}
     for run in tries.stored():
         variant = tries.VARIANTS[run.name]
         assert run.cost == costs[variant.works_like]

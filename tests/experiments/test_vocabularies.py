@@ -1,8 +1,6 @@
 """The stored runs of chapter 6: how they are made, kept and read."""
 
-import json
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
@@ -24,11 +22,6 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "material", lambda name: DATA)
     monkeypatch.setattr(runs, "SIZES", {**runs.SIZES, "d_model": 8, "d_ff": 12, "heads": 2})
     monkeypatch.setattr(runs, "EVERY", 2)
-
-
-@pytest.mark.parametrize("part", runs.PARTS)
-def test_each_stored_part_holds_its_recipes(part: str) -> None:
-    assert [outcome.recipe for outcome in runs.stored()[part]] == list(runs.PARTS[part]())
 
 
 def test_stored_runs_are_sound() -> None:
@@ -59,14 +52,3 @@ def test_unknown_words_are_counted_for_words_and_not_for_subwords() -> None:
 def test_capitals_and_gaps_do_not_count() -> None:
     assert runs.words("¿Dónde estás, Tom?") == ["¿", "dónde", "estás", ",", "tom", "?"]
     assert runs.words("¿ dónde estás , tom ?") == runs.words("¿Dónde estás, Tom?")
-
-
-def test_runs_are_kept_found_and_read_back(
-    tiny: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runs, "STORED", tmp_path / "runs.json")
-    outcome = runs.make(RECIPE)
-    assert runs.find(RECIPE) is None
-    runs.add("real", json.loads(json.dumps(asdict(outcome))))
-    assert runs.find(RECIPE, "real") and runs.find(RECIPE) and not runs.find(RECIPE, "vocabularies")
-    assert runs.stored() == {"real": [outcome]}

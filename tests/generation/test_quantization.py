@@ -43,17 +43,17 @@ def test_a_row_of_zeros_stays_zero():
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_the_layer_computes_with_the_rounded_weights(bias):
-    linear = nn.Linear(10, 6, bias)
-    layer, x = Int8Linear(linear), torch.randn(2, 3, 10)
+def test_the_layer_computes_with_the_rounded_weights(device, bias):
+    linear = nn.Linear(10, 6, bias).to(device)
+    layer, x = Int8Linear(linear), torch.randn(2, 3, 10).to(device)
     integers, scale = quantize_rows(linear.weight.detach())
     expected = nn.functional.linear(x, integers * scale, linear.bias)
     assert torch.allclose(layer(x), expected, atol=1e-6)
     assert not torch.equal(layer(x), linear(x))
 
 
-def test_a_model_keeps_its_size_but_for_the_linear_layers_and_nearly_its_logits():
-    model = parts(dropout=0.0)[1].model.eval()
+def test_a_model_keeps_its_size_but_for_the_linear_layers_and_nearly_its_logits(device):
+    model = parts(dropout=0.0)[1].model.to(device).eval()
     small = quantize_linears(model)
     linears = [layer for layer in model.modules() if isinstance(layer, nn.Linear)]
     matrices = sum(layer.weight.numel() for layer in linears)
@@ -61,7 +61,7 @@ def test_a_model_keeps_its_size_but_for_the_linear_layers_and_nearly_its_logits(
     assert size(model) - size(small) == 4 * matrices - (matrices + 4 * rows)
     assert not any(isinstance(layer, nn.Linear) for layer in small.modules())
 
-    source, target = torch.randint(3, 20, (2, 4, 9), generator=torch.Generator().manual_seed(0))
+    source, target = torch.randint(3, 20, (2, 4, 9), generator=torch.Generator().manual_seed(0)).to(device)
     with torch.inference_mode():
         exact = model(source, target)
         errors = [(quantize_linears(model, bits)(source, target) - exact).std() for bits in (8, 4)]

@@ -19,12 +19,13 @@ SURROGATE = "\udcff"  # what a byte that is not UTF-8 becomes in sys.argv
 
 NOT_WHOLE = ("x", "1.5", "", "nan", "1e3", "9" * 30, "9" * 5000)
 NOT_A_NUMBER = ("x", "", "nan", "inf", "1e300", "-1", "1,5")
-KINDS = ("translation", "gpt", "vision")
+KINDS = ("translation", "gpt", "vision", "classification")
 COUNTS = {  # flags of `train` that count something, by kind; "" is every kind
     "": ("steps", "batch", "d-model", "layers", "heads", "keep"),
     "translation": ("vocab", "d-ff", "decoder-layers", "evaluate"),
     "gpt": ("vocab", "context"),
-    "vision": ("patch-size", "checkpoint-epochs", "evaluate"),
+    "classification": ("vocab", "context"),
+    "vision": ("image-size", "patch-size", "checkpoint-epochs", "evaluate"),
 }
 FROM_ZERO = {
     "": ("warmup", "checkpoint-every", "seed"),
@@ -32,13 +33,14 @@ FROM_ZERO = {
     "gpt": ("evaluate-every",),
 }
 ABOVE_ZERO = {"": ("minutes", "lr"), "vision": ("epochs",)}
-FRACTIONS = {"": ("dropout", "average"), "translation": ("label-smoothing",), "vision": ("label-smoothing",)}
+FRACTIONS = {"": ("dropout", "average")} | dict.fromkeys(set(KINDS) - {"gpt"}, ("label-smoothing",))
 NOT_NEGATIVE = {"": ("weight-decay",)}
 NAMES = {
     "": ("preset", "optimizer", "precision", "device"),
     "translation": ("form",),
     "gpt": ("tokens", "form", "schedule"),
     "vision": ("tokenizer", "positions", "pooling", "schedule"),
+    "classification": ("pooling", "schedule"),
 }
 
 
@@ -61,7 +63,7 @@ PARSED = [  # answered before a package is imported
     *each(FRACTIONS, "1", *NOT_A_NUMBER),
     *each(NOT_NEGATIVE, "-1", "nan", "inf", "x"),
     *each(NAMES, "xyz", "", "ADAMW", "é", SURROGATE),
-    (["train"], "translation|gpt|vision"),
+    (["train"], "translation|gpt|vision|classification"),
     (["train", "nope"], "'nope'"),
     (["train", "vision", "--nope"], "--nope"),
     (["train", "vision", "extra"], "extra"),
@@ -217,7 +219,7 @@ LOADED = [  # answered before anything is measured, started or written
     (["bench", "nonsense"], "nonsense"),
     (["bench", "widgets", "training"], "widgets"),
     (["bench", ""], "no row"),
-    (["bench", "data", "--device", "cuda:99"], "cuda:99"),
+    (["bench", "bucketing", "--device", "cuda:99"], "cuda:99"),
     (["bench", "data", "--quick", "--out", "{read_only}/x.json"], "{read_only}"),
     (["bench", "data", "--quick", "--store", "--out", "{data}/list.ipynb"], "list.ipynb"),
     (["train", "vision", "--device", "cuda:99"], "cuda:99"),

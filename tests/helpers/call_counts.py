@@ -1,33 +1,33 @@
-"""How many of the library's own functions a call goes through, and how deep."""
+"""Which of the library's own functions a call goes through, how many, and how deep."""
 
+import json
 import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 
-def counted(call: Callable[[], object]) -> tuple[set[str], int, int]:
-    """The functions of `course_lib` that a call runs, the number of their calls, and the largest depth."""
-    functions: set[str] = set()
-    calls = deepest = depth = 0
+def followed(call: Callable[[], object]) -> list[tuple[str, ...]]:
+    """Each call of a function of `course_lib`, in order: the functions that it is inside of, and itself."""
+    found: list[tuple[str, ...]] = []
+    inside: list[str] = []
 
     def watch(frame: FrameType, event: str, _: Any) -> None:
-        nonlocal calls, deepest, depth
-        if "course_lib" not in frame.f_code.co_filename or frame.f_code.co_name == "<module>":
+        file = frame.f_code.co_filename.rpartition("course_lib/")[2]
+        if file == frame.f_code.co_filename or frame.f_code.co_name == "<module>":
             return
         if event == "call":
-            depth, calls = depth + 1, calls + 1
-            deepest = max(deepest, depth)
-            functions.add(f"{frame.f_code.co_filename}:{frame.f_code.co_qualname}")
-        elif event == "return":
-            depth -= 1
+            inside.append(f"{file}:{frame.f_code.co_qualname}")
+            found.append(tuple(inside))
+        elif event == "return" and inside:
+            inside.pop()
 
     sys.setprofile(watch)
     try:
         call()
     finally:
         sys.setprofile(None)
-    return functions, calls, deepest
+    return found
 
 
 def gpt() -> Callable[[], object]:
@@ -47,9 +47,17 @@ def translation() -> Callable[[], object]:
     return lambda: translate(model, tokenizer, ["I am reading a book."])
 
 
+def training() -> Callable[[], object]:
+    from course_lib.models import GPT, GPTConfig
+    from course_lib.tasks import LanguageModelLoss, TextBatches
+    from course_lib.training import TrainConfig, train
+
+    model, config = GPT(GPTConfig(vocab=10, d_model=16, layers=1)), TrainConfig(steps=2, warmup=1)
+    batches = TextBatches([5, 6, 7, 8, 9] * 20, tokens=8, batch=4)
+    return lambda: train(LanguageModelLoss(model), batches, config, device="cpu", progress=False)
+
+
 if __name__ == "__main__":
-    call = {"gpt": gpt, "translation": translation}[sys.argv[1]]()
+    call = {"gpt": gpt, "translate": translation, "train": training}[sys.argv[1]]()
     call()  # what is imported or made on first use does not count
-    functions, calls, depth = counted(call)
-    print(len(functions), calls, depth)
-    print("\n".join(sorted(functions)), file=sys.stderr)
+    print(json.dumps(followed(call)))

@@ -31,7 +31,7 @@ CELLS = {  # by student: the cells after the setup
         CHECK,
     ],
     "retried": [RIGHT, CHECK, INVERTED, CHECK],
-    "endless": [RIGHT, CHECK, "while True: pass", FACTOR],
+    "endless": [RIGHT, CHECK, "import time\nwhile True: time.sleep(1)", FACTOR],
     "memory": [RIGHT, CHECK, "kept = bytearray(10**11)", FACTOR],
     "forked memory": [
         "import os, time\nfor _ in range(8):\n    if os.fork() == 0:\n"

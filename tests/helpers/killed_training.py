@@ -27,9 +27,9 @@ MOST = {"step": 20, "writing": 10}  # fewer than a training run has, so each run
 class Moment:
     """The n-th step from here, or the n-th file or folder written but not yet in its place."""
 
-    def __init__(self, chance, ready):
-        self.kind = "writing" if chance.random() < 0.3 else "step"
-        self.left, self.ready = chance.randint(1, MOST[self.kind]), ready
+    def __init__(self, kind, chance, ready):
+        self.kind, self.ready = kind, ready
+        self.left = chance.randint(1, MOST[kind])
 
     def passed(self, kind):
         self.left -= kind == self.kind
@@ -60,11 +60,11 @@ def train_here(folder, moment):
     (folder / "losses.json").write_text(json.dumps(history.losses))
 
 
-def train(folder, chance):
-    """Train in a child; returns whether it was killed. With chance=None it is left alone."""
+def train(folder, kind=None):
+    """Train in a child; returns whether it was killed. Without a kind of moment it is left alone."""
     reader, writer = os.pipe()
-    moment = Moment(chance or random.Random(), writer)
-    if chance is None:
+    moment = Moment(kind or "step", random.Random(), writer)
+    if kind is None:
         moment.left = 0  # it has passed already
     child = os.fork()
     if child == 0:
@@ -86,17 +86,17 @@ def train(folder, chance):
 
 
 def main(folder, kills):
-    chance = random.Random()
     whole = folder / "whole"
     whole.mkdir()
-    train(whole, None)
+    train(whole)
     killed = halves = rounds = 0
     while killed < kills:
         rounds += 1
         stopped = folder / f"stopped-{rounds}"
         stopped.mkdir()
         while not (stopped / "losses.json").exists():
-            killed += train(stopped, chance if killed < kills else None)
+            kind = "writing" if killed % 3 == 2 else "step"
+            killed += train(stopped, kind if killed < kills else None)
             halves += bool(list((stopped / "run").glob(".step-*")))
         for name in ("losses.json", "model.safetensors"):
             assert (stopped / name).read_bytes() == (whole / name).read_bytes(), (rounds, name)

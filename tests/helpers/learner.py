@@ -7,7 +7,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from course_lib.exercises.ch05.blocks import cross_attention, feed_forward, norm, self_attention
+from course_lib.exercises.toys import cross_attention, feed_forward, norm, self_attention
 from course_lib.layers.multi_head_attention import attention
 from course_lib.layers.positions import sinusoidal
 

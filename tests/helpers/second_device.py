@@ -11,8 +11,9 @@ CUDA's kernels, the range of fp16, autocast, streams or memory.
 What that backend cannot do is replaced below: torch.tensor(data, device=…), `x.data = y`, results whose size
 changes (torch.eye, torch.arange(out=)), indices in a list or range, lazy layers (d2l), inference_mode (here
 no_grad), tolist of a subclass. With COUNT, SYNCS counts the reads for which a GPU would keep the host
-waiting, by line of the caller, and TRANSFERS the copies to the device. WORK, once it is a Work, counts what
-the device would do: operations, multiplications of matrix products and convolutions, bytes in use.
+waiting, by line of the caller, and TRANSFERS the copies to the device for which it waits, too. WORK, once it
+is a Work, counts what the device would do: operations, multiplications of matrix products and convolutions,
+bytes in use.
 """
 
 import os
@@ -193,6 +194,12 @@ def _count(counter, what):
     counter[f"{what} {frame.f_code.co_filename}:{frame.f_lineno}" if frame else what] += 1
 
 
+def _on_cpu(indices):
+    """Whether an index is a tensor on the CPU, which is copied to the device first."""
+    listed = indices if isinstance(indices, list | tuple) else ()
+    return any(isinstance(x, torch.Tensor) and not isinstance(x, SecondTensor) for x in listed)
+
+
 def on_second(x):
     return isinstance(x, torch.device) and x.type == NAME
 
@@ -325,7 +332,8 @@ def run(func, args, kwargs):
         )
     ):
         _count(SYNCS, "index by a mask")
-    if COUNT and not ours and on_second(target):
+    copies = name == "aten::_to_copy" and not ours and on_second(target) and not kwargs.get("non_blocking")
+    if COUNT and (copies or (ours and any(_on_cpu(x) for x in args[1:2]))):  # numbers, or indices
         _count(TRANSFERS, name[6:])
     random = torch.Tag.nondeterministic_seeded in func.tags
     if random and (ours or on_second(target)):

@@ -30,13 +30,13 @@ def parts(seed=0, dropout=0.1, batch=8, **sizes):
     return tokens, TranslationLoss(model, label_smoothing=0.0), TranslationBatches(PAIRS, tokens, batch)
 
 
-def run(folder=None, steps=40, evaluate=None, **settings):
+def run(folder=None, steps=40, evaluate=None, device="cpu", **settings):
     """Train the tiny model."""
     _, objective, batches = parts()
     settings = {"lr": 3e-3, "warmup": 10, "checkpoint_every": 5, "precision": "fp32", **settings}
     config = TrainConfig(steps=steps, **settings)
     history = train(
-        objective, batches, config, folder=folder, device="cpu", progress=False, evaluate=evaluate
+        objective, batches, config, folder=folder, device=device, progress=False, evaluate=evaluate
     )
     return history, objective.model
 

@@ -55,12 +55,13 @@ def test_a_new_update_changes_nothing(model: GPT) -> None:
     assert torch.equal(add_lora(copy.deepcopy(model), rank=4, names=LINEARS)(IDS), model(IDS))
 
 
-def test_merged_weights_give_the_same_outputs_without_a_lora_layer(model: GPT) -> None:
+def test_merged_weights_give_the_same_outputs_without_a_lora_layer(device: str, model: GPT) -> None:
+    model, ids = model.to(device), IDS.to(device)
     adapted = with_random_updates(model)
     before = copied(adapted)
     merged = merge_lora(adapted)
-    assert not torch.allclose(adapted(IDS), model(IDS), atol=1e-2)
-    assert torch.allclose(merged(IDS), adapted(IDS), atol=1e-5)
+    assert not torch.allclose(adapted(ids), model(ids), atol=1e-2)
+    assert torch.allclose(merged(ids), adapted(ids), atol=1e-5)
     assert merged.state_dict().keys() == model.state_dict().keys()
     assert_unchanged(adapted, before)
 
@@ -95,19 +96,20 @@ def test_at_full_rank_with_a_fixed_training_b_is_training_the_weights() -> None:
     assert torch.allclose(merge_lora(layer).weight, plain.weight, atol=1e-6)
 
 
-def test_training_moves_the_lora_matrices_alone(model: GPT) -> None:
+def test_training_moves_the_lora_matrices_alone(device: str, model: GPT) -> None:
+    model, ids = model.to(device), IDS.to(device)
     original, adapted = copied(model), add_lora(copy.deepcopy(model), rank=2, names=LINEARS)
     frozen = {name: p.clone() for name, p in adapted.named_parameters() if not p.requires_grad}
     optimizer = torch.optim.AdamW([p for p in adapted.parameters() if p.requires_grad], lr=0.1)
     for _ in range(2):  # A has a gradient only once B is no longer zero
-        adapted(IDS).square().sum().backward()
+        adapted(ids).square().sum().backward()
         optimizer.step()
     assert_unchanged(model, original)
     assert all(p.requires_grad for p in model.parameters())
     for name, p in adapted.named_parameters():
         assert p.requires_grad == name.endswith((".a", ".b"))
         assert name not in frozen or torch.equal(p, frozen[name])
-    assert not torch.allclose(adapted(IDS), model(IDS), atol=1e-2)
+    assert not torch.allclose(adapted(ids), model(ids), atol=1e-2)
 
 
 @pytest.mark.parametrize("names", [LINEARS, ("w_q",), ("w_q", "w_out")])

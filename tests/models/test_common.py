@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from helpers.no_name import NO_NAME
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -78,9 +79,9 @@ WRONG = {
     "d_ff": st.integers(max_value=-1) | st.floats(1, 9),
     "dropout": st.floats(min_value=1) | st.floats(max_value=-1e-9) | st.just(float("nan")),
     "epsilon": st.floats(max_value=0) | st.just(float("nan")),
-    "norm": st.text(),
-    "activation": st.text(),
-    "positions": st.text(),
+    "norm": NO_NAME,
+    "activation": NO_NAME,
+    "positions": NO_NAME,
     "layers": st.integers(max_value=-1),
     "encoder_layers": st.integers(max_value=-1),
     "max_tokens": st.integers(max_value=0),

@@ -19,15 +19,15 @@ EVERYWHERE = slice(None)
 
 
 @pytest.fixture(scope="module", params=[{}, {"positions": "rotary"}], ids=str)
-def model(request):
+def model(request, device):
     torch.manual_seed(0)
-    return randomized(GPT(GPTConfig(**CONFIG, **request.param)), "cpu").eval().requires_grad_(False)
+    return randomized(GPT(GPTConfig(**CONFIG, **request.param)), device).eval().requires_grad_(False)
 
 
 @pytest.fixture(scope="module")
-def runs():
+def runs(device):
     """Two batches that differ in every token."""
-    one = torch.randint(5, 23, (2, TOKENS), generator=torch.Generator().manual_seed(1))
+    one = torch.randint(5, 23, (2, TOKENS), generator=torch.Generator().manual_seed(1)).to(device)
     return one, (one - 5 + 3) % 18 + 5
 
 
@@ -37,7 +37,7 @@ def test_the_stream_runs_from_the_embedding_to_the_logits(model, runs):
     x = model.positions(model.embedding(runs[0]))
     assert torch.equal(stream[0], x)
     for block, after in zip(model.blocks, stream[1:], strict=True):
-        x = block(x, torch.ones(TOKENS, TOKENS, dtype=torch.bool).tril())
+        x = block(x, torch.ones(TOKENS, TOKENS, dtype=torch.bool, device=x.device).tril())
         assert torch.allclose(after, x, atol=1e-5)
     assert torch.equal(model.output_logits(model.norm(stream[-1])), model(runs[0]))
 
@@ -82,7 +82,7 @@ def test_the_map_measures_each_depth_and_token(model, runs):
     with patch_residuals(model, 1, 4, stream):
         assert effects[1, 4] == measure(model(runs[0]))
     assert effects[2, -1] == measure(model(runs[1]))
-    assert (effects[2, :-1] == measure(model(runs[0]))).all()
+    assert (effects[2, :-1] == measure(model(runs[0])).item()).all()
 
 
 @pytest.mark.parametrize("block", range(2))

@@ -144,14 +144,15 @@ def test_beta_is_positive(beta: float, model: GPT) -> None:
 
 
 def test_training_favors_the_chosen_answers_and_leaves_the_reference_alone(
-    model: GPT, tokenizer: WordTokenizer
+    device: str, model: GPT, tokenizer: WordTokenizer
 ) -> None:
     objective = DPOLoss(model, beta=0.5)
+    objective.to(device)
     before = {name: p.clone() for name, p in objective.reference.state_dict().items()}
     batches = PreferenceBatches(PREFERENCES, tokenizer, batch=3)
-    batch = batches.batch_of(range(3))
+    batch = [part.to(device) for part in batches.batch_of(range(3))]
     config = TrainConfig(steps=40, lr=3e-3, warmup=5, precision="fp32")
-    history = train(objective, batches, config, device="cpu", progress=False)
+    history = train(objective, batches, config, device=device, progress=False)
     assert history.losses[-1] < 0.2 < history.losses[0]
     assert all(torch.equal(p, before[name]) for name, p in objective.reference.state_dict().items())
     with torch.no_grad():

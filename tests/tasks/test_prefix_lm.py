@@ -146,12 +146,12 @@ def test_groups_are_equally_long_and_hold_everything():
     assert groups == [[1, 3], [0, 2, 4], [5]]
 
 
-def test_it_learns_the_pairs_by_heart(tokenizer):
+def test_it_learns_the_pairs_by_heart(device, tokenizer):
     torch.manual_seed(0)
     model = GPT(GPTConfig(vocab=len(tokenizer), **SIZES))
     texts = PrefixLMBatches(PAIRS, tokenizer, batch=len(PAIRS), max_tokens=40)
     config = TrainConfig(steps=250, lr=1e-2, warmup=20, precision="fp32")
-    history = train(PrefixLMLoss(model), texts, config, device="cpu", progress=False)
+    history = train(PrefixLMLoss(model), texts, config, device=device, progress=False)
     assert history.losses[-1] < 0.05
     english, spanish = zip(*PAIRS, strict=True)
     assert translate_with_lm(model, tokenizer, english) == list(spanish)

@@ -38,14 +38,3 @@ def test_bleu_rises_on_spa_eng(tmp_path):
     assert re.search(r"[\d,]+ target tokens per second", out)
     model, tokenizer = load_translator(tmp_path / "model")
     assert translate(model, tokenizer, ["I am here."])[0]
-
-
-def test_a_set_that_cannot_be_had_is_an_error_and_nothing_is_trained(tmp_path):
-    code, _, err = command("--data", "esperanto", "--out", tmp_path / "run")
-    assert code == 1 and "esperanto" in err and "spa-eng" in err
-    assert not (tmp_path / "run").exists()
-
-
-def test_contradicting_settings_are_named(tmp_path):
-    code, _, err = command("--data", "grammar", "--steps", 5, "--d-model", 127, "--out", tmp_path / "run")
-    assert code == 1 and "d_head=127 is odd" in err

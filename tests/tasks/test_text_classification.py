@@ -200,12 +200,12 @@ def batches(to: int | None = None) -> LabelledBatches:
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
-def test_learns_one_batch_by_heart(pooling: str) -> None:
+def test_learns_one_batch_by_heart(device: str, pooling: str) -> None:
     torch.manual_seed(1)
     model = TextClassifier(TextEncoder(CONFIG), 4, pooling)
     config = TrainConfig(steps=60, lr=1e-2, warmup=5, precision="fp32")
     some = batches(9 if pooling == "flatten" else None)
-    history = train(TextClassificationLoss(model), some, config, device="cpu", progress=False)
+    history = train(TextClassificationLoss(model), some, config, device=device, progress=False)
     assert history.losses[0] == pytest.approx(1.3863, abs=1e-3)  # a head of zeros: all classes equally likely
     assert history.losses[-1] < 0.05 and accuracy(model, ROWS, [0, 1, 3]) == 1.0
     assert accuracy(model, ROWS, [0, 1, 2]) == pytest.approx(2 / 3)

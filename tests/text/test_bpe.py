@@ -5,6 +5,8 @@ import sys
 from itertools import pairwise
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from course_lib.text.bpe import (
     BYTES,
@@ -14,8 +16,8 @@ from course_lib.text.bpe import (
     most_frequent_pair,
     split_words,
 )
-from course_lib.text.fast_bpe import as_characters, merges_of, train_with_tokenizers
-from course_lib.text.tokenizers import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
+from course_lib.text.fast_bpe import as_characters, merges_of, train_with_tokenizers, with_merges
+from course_lib.text.tokenizers import BOS, EOS, PAD, SPECIAL_TOKENS, UNK, Tokenizer, load_tokenizer
 
 SENTENCES = [
     "I am eating an apple, and they are eating two pears.",
@@ -195,3 +197,36 @@ def test_saved_and_loaded(tokenizer: ByteBPE, tmp_path) -> None:
         (tmp_path / "wrong.json").write_text(wrong)
         with pytest.raises(ValueError, match="wrong.json"):
             ByteBPE.load(tmp_path / "wrong.json")
+
+
+OWN = ByteBPE.train([*SENTENCES, *ANY_TEXT], merges=60)
+FAST = Tokenizer(with_merges(OWN.merges))
+PARTS = st.sampled_from(
+    [*ANY_TEXT, *SENTENCES, *SPECIAL_TOKENS, " ", "\r\n", "\t", "\x00", "\x1c", "▁", "Ġ", "👩‍👩‍👧"]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.one_of(PARTS, st.text(max_size=8)), max_size=6).map("".join))
+def test_the_fast_tokenizer_loses_nothing_and_gives_the_ids_of_the_slow_one(text):
+    assert FAST.encode(text) == OWN.encode(text)
+    assert FAST.decode(FAST.encode(text)) == text
+    assert min(FAST.encode(text), default=FIRST) >= FIRST  # no special token
+
+
+def test_the_fast_tokenizer_learns_the_same_merges_and_is_saved_whole(tmp_path):
+    fast = Tokenizer.train(iter(SENTENCES), vocab=FIRST + BYTES + 30, kind="bytes")
+    slow = ByteBPE.train(SENTENCES, merges=30)
+    assert len(fast) == len(slow) == FIRST + BYTES + 30
+    assert fast.encode_batch(SENTENCES) == slow.encode_batch(SENTENCES)
+    fast.save(tmp_path / "tokens.json")
+    again = load_tokenizer(tmp_path / "tokens.json")
+    assert again.fingerprint == fast.fingerprint
+    assert again.decode(again.encode("[PAD] a\r\n")) == "[PAD] a\r\n"
+
+
+@pytest.mark.parametrize(("texts", "vocab", "message"), [(["a"], 260, "vocab=260 is too small: .* 261"),
+                                                         (["", ""], 300, "the texts are empty")])  # fmt: skip
+def test_what_has_no_byte_level_vocabulary(texts, vocab, message):
+    with pytest.raises(ValueError, match=message):
+        Tokenizer.train(texts, vocab, "bytes")

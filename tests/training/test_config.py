@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 
 import pytest
 import torch
+from helpers.no_name import NO_NAME
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -86,19 +87,19 @@ def test_contradictions_are_refused(given, message):
 
 
 WRONG = {
-    "steps": st.integers(max_value=0) | st.floats() | st.booleans() | st.text(),
+    "steps": st.integers(max_value=0) | st.floats() | st.booleans() | NO_NAME,
     "minutes": st.floats(max_value=0) | st.sampled_from([math.nan, math.inf, True, "5"]),
-    "optimizer": st.text() | st.none(),
+    "optimizer": NO_NAME | st.none(),
     "lr": st.floats(max_value=0) | st.sampled_from([math.nan, math.inf, True, "0.1", None]),
     "warmup": st.integers(max_value=-1) | st.floats() | st.booleans(),
-    "schedule": st.text() | st.none(),
+    "schedule": NO_NAME | st.none(),
     "min_lr": st.floats(max_value=-1e-9) | st.floats(min_value=0.02) | st.sampled_from([math.nan, True, "0"]),
     "weight_decay": st.floats(max_value=-1e-9) | st.sampled_from([math.nan, math.inf, True, None]),
     "clip": st.floats(max_value=0) | st.sampled_from([math.nan, True, "1", 0]),
     "accumulate": st.integers(max_value=0) | st.floats() | st.booleans() | st.none(),
     "average": st.floats(max_value=-1e-9) | st.floats(min_value=1) | st.sampled_from([math.nan, True, "0"]),
-    "precision": st.text() | st.none(),
-    "compile": st.text() | st.none() | st.integers(min_value=2),
+    "precision": NO_NAME | st.none(),
+    "compile": NO_NAME | st.none() | st.integers(min_value=2),
     "evaluate_every": st.integers(max_value=-1) | st.floats() | st.booleans() | st.none(),
     "checkpoint_every": st.integers(max_value=-1) | st.floats() | st.booleans() | st.none(),
     "seed": st.integers(max_value=-1) | st.integers(min_value=2**32) | st.floats() | st.booleans(),

@@ -45,7 +45,7 @@ def test_where_nothing_was_measured_nothing_changes() -> None:
 
 
 @pytest.mark.parametrize("average", [0.0, 0.5])
-def test_a_training_that_learns_by_heart_goes_back_to_its_best(average: float) -> None:
+def test_a_training_that_learns_by_heart_goes_back_to_its_best(device: str, average: float) -> None:
     """The text to train on is short and of random tokens, so that the held-out loss must rise in the end."""
     rng = torch.Generator().manual_seed(0)
     ids, held_out = torch.randint(5, 17, (120,), generator=rng), torch.randint(5, 17, (60,), generator=rng)
@@ -54,7 +54,7 @@ def test_a_training_that_learns_by_heart_goes_back_to_its_best(average: float) -
     keep = KeepBest(model, lambda: mean_loss(model, held_out))
     config = TrainConfig(steps=60, lr=1e-2, warmup=5, evaluate_every=10, average=average, precision="fp32")
     batches = TextBatches(ids, 8, 4)
-    seen = train(LanguageModelLoss(model), batches, config, evaluate=keep, device="cpu", progress=False)
+    seen = train(LanguageModelLoss(model), batches, config, evaluate=keep, device=device, progress=False)
     losses = [found["loss"] for found in seen.evaluations]
     assert len(losses) == 6 and losses[-1] > min(losses) + 0.2
     assert keep.restore() == min(losses) == pytest.approx(mean_loss(model, held_out), abs=1e-5)

@@ -38,15 +38,15 @@ def test_its_defaults_are_those_of_torch_s():
 
 
 @pytest.mark.parametrize("shape", [(3, 8, 24), (2, 24, 8), (4, 16, 16)])
-def test_singular_values_come_near_1(shape):
+def test_singular_values_come_near_1(device, shape):
     torch.manual_seed(0)
-    values = torch.linalg.svdvals(orthogonal(torch.randn(shape)).float())
+    values = torch.linalg.svdvals(orthogonal(torch.randn(shape).to(device)).float())
     assert 0.3 < values.min() and values.max() < 1.3 and 0.8 < values.median() < 1.2
-    assert torch.linalg.svdvals(orthogonal(100 * torch.randn(shape)).float()).max() < 1.3
+    assert torch.linalg.svdvals(orthogonal(100 * torch.randn(shape).to(device)).float()).max() < 1.3
 
 
-def test_no_gradient_no_step_and_zero_is_no_trouble():
-    first, second = weights_of("cpu")[:2]
+def test_no_gradient_no_step_and_zero_is_no_trouble(device):
+    first, second = weights_of(device)[:2]
     before = first.detach().clone(), second.detach().clone()
     optimizer = Muon([first, second], lr=0.1, weight_decay=0.0)
     second.grad = torch.zeros_like(second)
@@ -54,10 +54,10 @@ def test_no_gradient_no_step_and_zero_is_no_trouble():
     assert torch.equal(first, before[0]) and torch.equal(second, before[1])
 
 
-def test_it_goes_on_from_its_state():
+def test_it_goes_on_from_its_state(device):
     runs = []
     for interrupted in (False, True):
-        weights, rng = weights_of("cpu"), torch.Generator().manual_seed(1)
+        weights, rng = weights_of(device), torch.Generator().manual_seed(1)
         optimizer = Muon(weights, lr=0.1)
         for step in range(4):
             if interrupted and step == 2:
@@ -65,7 +65,7 @@ def test_it_goes_on_from_its_state():
                 optimizer = Muon(weights, lr=0.5)
                 optimizer.load_state_dict(state)
             for weight in weights:
-                weight.grad = torch.randn(weight.shape, generator=rng)
+                weight.grad = torch.randn(weight.shape, generator=rng).to(device)
             optimizer.step()
         runs.append(weights)
     assert all(torch.equal(a, b) for a, b in zip(*runs, strict=True))

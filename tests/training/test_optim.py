@@ -121,8 +121,8 @@ SETTINGS = [{"optimizer": "muon"}, {"average": 0.9}, {"optimizer": "muon", "aver
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=["muon", "average", "both"])
-def test_a_stopped_run_resumes_to_identical_losses_and_weights(tmp_path, monkeypatch, settings):
-    whole, model = run(tmp_path / "whole", steps=23, **settings)
+def test_a_stopped_run_resumes_to_identical_losses_and_weights(device, tmp_path, monkeypatch, settings):
+    whole, model = run(tmp_path / "whole", steps=23, device=device, **settings)
     save = Checkpoints.save
 
     def save_and_stop(self, step, *parts):
@@ -132,12 +132,12 @@ def test_a_stopped_run_resumes_to_identical_losses_and_weights(tmp_path, monkeyp
 
     monkeypatch.setattr(Checkpoints, "save", save_and_stop)
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "stopped", steps=23, **settings)
+        run(tmp_path / "stopped", steps=23, device=device, **settings)
     monkeypatch.undo()
-    resumed, again = run(tmp_path / "stopped", steps=23, **settings)
+    resumed, again = run(tmp_path / "stopped", steps=23, device=device, **settings)
     assert resumed.losses == whole.losses
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
-    _, finished = run(tmp_path / "stopped", steps=23, **settings)
+    _, finished = run(tmp_path / "stopped", steps=23, device=device, **settings)
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), finished.parameters(), strict=True))
 
 
@@ -157,7 +157,7 @@ def test_the_average_is_a_mean_at_first_and_then_forgets_at_a_fixed_rate():
     assert torch.allclose(average.means[model.weight], direct, atol=1e-6)
 
 
-def test_the_average_is_evaluated_and_left_in_the_model_and_training_does_not_see_it(monkeypatch):
+def test_the_average_is_evaluated_and_left_in_the_model_and_training_does_not_see_it(device, monkeypatch):
     """With a decay near 1 it is the plain mean of the weights after every step."""
     seen = []
     update = WeightEMA.update
@@ -175,12 +175,12 @@ def test_the_average_is_evaluated_and_left_in_the_model_and_training_does_not_se
         return {}
 
     config = TrainConfig(steps=12, lr=3e-3, warmup=10, precision="fp32", average=0.999, evaluate_every=5)
-    history = train(objective, batches, config, device="cpu", progress=False, evaluate=evaluate)
+    history = train(objective, batches, config, device=device, progress=False, evaluate=evaluate)
     assert [number for number, _ in evaluated] == [5, 10, 12]
     for number, weight in evaluated:
         assert torch.allclose(weight, torch.stack(seen[:number]).mean(0), atol=1e-6)
     assert torch.equal(objective.model.embedding.weight, evaluated[-1][1])
-    assert history.losses == run(steps=12)[0].losses
+    assert history.losses == run(steps=12, device=device)[0].losses
 
 
 @pytest.mark.parametrize(

@@ -95,13 +95,13 @@ def test_tied_weights_load_into_a_model_that_does_not_tie_them_but_not_the_other
 
 
 @pytest.mark.parametrize("kind", [Tied, Shared])
-def test_a_run_with_tied_weights_resumes_to_identical_losses(tmp_path, monkeypatch, kind):
+def test_a_run_with_tied_weights_resumes_to_identical_losses(device, tmp_path, monkeypatch, kind):
     def run(folder, steps=12):
         torch.manual_seed(0)
         objective = LanguageModelLoss(kind())
         config = TrainConfig(steps=steps, warmup=2, checkpoint_every=5, average=0.9, precision="fp32")
         batches = TextBatches(IDS, 8, 4)
-        return train(objective, batches, config, folder=folder, device="cpu", progress=False).losses
+        return train(objective, batches, config, folder=folder, device=device, progress=False).losses
 
     whole, save = run(tmp_path / "whole"), Checkpoints.save
 
@@ -159,22 +159,22 @@ class Scaled(nn.Module):
         return loss, torch.tensor(y.numel())
 
 
-def run_scaled(objective, folder=None, optimizer="adamw"):
+def run_scaled(objective, folder=None, optimizer="adamw", device="cpu"):
     config = TrainConfig(
         steps=12, lr=0.05, warmup=2, checkpoint_every=6, precision="fp32", optimizer=optimizer, average=0.9
     )
     return train(
-        objective, TextBatches(IDS, 8, 4), config, folder=folder, device="cpu", progress=False
+        objective, TextBatches(IDS, 8, 4), config, folder=folder, device=device, progress=False
     ).losses
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
-def test_what_the_objective_trains_is_resumed(tmp_path, optimizer):
+def test_what_the_objective_trains_is_resumed(device, tmp_path, optimizer):
     whole, resumed = Scaled(), Scaled()
-    losses = run_scaled(whole, optimizer=optimizer)
+    losses = run_scaled(whole, optimizer=optimizer, device=device)
     with pytest.raises(KeyboardInterrupt):
-        run_scaled(Scaled(stop=9), tmp_path, optimizer)
-    assert run_scaled(resumed, tmp_path, optimizer) == losses
+        run_scaled(Scaled(stop=9), tmp_path, optimizer, device)
+    assert run_scaled(resumed, tmp_path, optimizer, device) == losses
     assert whole.log_scale != 0 and whole.seen == 12
     assert_equal(resumed, weights_of(whole))
 
@@ -245,11 +245,11 @@ ROWS = [[1.0, 2.0, 3.0], [4.0, 0.0, 0.0], [0.0, 0.0, 0.0], [5.0, 6.0, 0.0], [7.0
 
 
 @pytest.mark.parametrize("parts", [2, 3, 4, 5, 8])
-def test_gradients_of_parts_are_those_of_the_whole_batch(parts):
+def test_gradients_of_parts_are_those_of_the_whole_batch(device, parts):
     """Each token has the same weight, though the parts have different numbers of them (nanochat #59)."""
     found = []
     for accumulate in (1, parts):
-        objective = Counted()
+        objective = Counted().to(device)
         config = TrainConfig(
             steps=1, lr=0.1, warmup=0, weight_decay=0.0, precision="fp32", clip=None, accumulate=accumulate
         )
@@ -257,28 +257,28 @@ def test_gradients_of_parts_are_those_of_the_whole_batch(parts):
         objective.model.weight.register_post_accumulate_grad_hook(
             lambda p, seen=seen: seen.append(p.grad.item())
         )
-        history = train(objective, Rows(ROWS, 5), config, device="cpu", progress=False)
+        history = train(objective, Rows(ROWS, 5), config, device=device, progress=False)
         found.append((seen[-1], history.losses[0], history.tokens, objective.model.weight.item()))
     assert found[0] == pytest.approx(found[1], rel=1e-6) and found[0][:3] == (5.0, 5.0, 9)
 
 
-def test_a_model_trained_in_parts_has_the_losses_of_one_trained_at_once():
+def test_a_model_trained_in_parts_has_the_losses_of_one_trained_at_once(device):
     def losses(accumulate):
         _, objective, batches = parts(dropout=0.0)
         config = TrainConfig(steps=8, lr=3e-3, warmup=2, precision="fp32", accumulate=accumulate)
-        return train(objective, batches, config, device="cpu", progress=False).losses
+        return train(objective, batches, config, device=device, progress=False).losses
 
     assert losses(3) == pytest.approx(losses(1), rel=1e-4)
 
 
 @pytest.mark.parametrize("accumulate", [1, 2])
-def test_a_batch_without_a_target_has_the_loss_0_and_moves_nothing(accumulate):
+def test_a_batch_without_a_target_has_the_loss_0_and_moves_nothing(device, accumulate):
     settings = {"lr": 0.1, "warmup": 0, "weight_decay": 0.0, "schedule": "constant", "precision": "fp32"}
     objective, empty = Counted(), [[0.0, 0.0]] * 2
     config = TrainConfig(steps=2, accumulate=accumulate, **settings)
-    history = train(objective, Rows(empty + empty, 2), config, device="cpu", progress=False)
+    history = train(objective, Rows(empty + empty, 2), config, device=device, progress=False)
     assert history.losses == [0.0, 0.0] and history.tokens == 0 and objective.model.weight.item() == 1
-    mixed = train(objective, Rows([[2.0, 2.0], [0.0, 0.0]], 1), config, device="cpu", progress=False)
+    mixed = train(objective, Rows([[2.0, 2.0], [0.0, 0.0]], 1), config, device=device, progress=False)
     assert mixed.losses == [2.0, 0.0] and mixed.tokens == 2
 
 
@@ -376,8 +376,8 @@ def test_copies_of_what_training_needs(copied):
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_the_average_of_half_precision_weights_is_kept_in_fp32(dtype):
-    model = nn.Linear(1, 1, bias=False).to(dtype)
+def test_the_average_of_half_precision_weights_is_kept_in_fp32(device, dtype):
+    model = nn.Linear(1, 1, bias=False).to(device, dtype)
     average = WeightEMA(model, 0.999)
     for step in range(1, 1001):
         nn.init.constant_(model.weight, 1.0 if step <= 500 else 2.0)

@@ -45,18 +45,18 @@ def test_learns_by_heart_and_the_text_comes_back(device):
     assert history.tokens == pytest.approx(epochs * per_epoch, rel=0.05)
 
 
-def test_the_same_seed_gives_the_same_losses_and_another_does_not():
-    assert run(steps=12)[0].losses == run(steps=12)[0].losses
-    assert run(steps=12)[0].losses != run(steps=12, seed=1)[0].losses
+def test_the_same_seed_gives_the_same_losses_and_another_does_not(device):
+    assert run(steps=12, device=device)[0].losses == run(steps=12, device=device)[0].losses
+    assert run(steps=12, device=device)[0].losses != run(steps=12, seed=1, device=device)[0].losses
 
 
-def test_a_run_stopped_at_a_checkpoint_resumes_to_identical_losses(tmp_path, monkeypatch):
-    whole, model = run(tmp_path / "whole", steps=23)
+def test_a_run_stopped_at_a_checkpoint_resumes_to_identical_losses(device, tmp_path, monkeypatch):
+    whole, model = run(tmp_path / "whole", steps=23, device=device)
     monkeypatch.setattr(Checkpoints, "save", stop_after(Checkpoints.save, saves=2))
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "stopped", steps=23)
+        run(tmp_path / "stopped", steps=23, device=device)
     monkeypatch.undo()
-    resumed, again = run(tmp_path / "stopped", steps=23)
+    resumed, again = run(tmp_path / "stopped", steps=23, device=device)
     assert resumed.losses == whole.losses and resumed.tokens == whole.tokens
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
 
@@ -104,6 +104,28 @@ def test_a_folder_of_a_run_with_other_settings_is_refused(tmp_path):
     run(tmp_path, steps=5)
     with pytest.raises(ValueError, match=r"lr=0.003 there and 0.001 here"):
         run(tmp_path, steps=5, lr=1e-3)
+
+
+def test_a_run_goes_on_on_another_device_and_says_so(device, tmp_path, caplog):
+    for before, after in (("cpu", device), (device, "cpu")):
+        folder = tmp_path / before.partition(":")[0] / after.partition(":")[0]
+        whole, _ = run(folder, steps=10, device=before)
+        shutil.rmtree(Checkpoints(folder).path(10))
+        caplog.clear()
+        resumed, _ = run(folder, steps=10, device=after)
+        assert resumed.losses[:5] == whole.losses[:5] and len(resumed.losses) == 10
+        names = (name.partition(":")[0] for name in (before, after))
+        said = "this run began on {}: on {}, losses may differ in the last digits".format(*names)
+        assert (said in caplog.text) == (before != after)
+
+
+def test_random_states_of_another_kind_of_device_are_left_out(device):
+    _, objective, batches = parts()
+    begun = Trainer(objective, batches, TrainConfig(steps=3), device)
+    state = begun.state_dict()
+    state["device"], state["random"] = "another", [[state["random"][0][0], torch.zeros(3, dtype=torch.uint8)]]
+    begun.load_state_dict(state)
+    torch.rand(3, device=device)
 
 
 class Clock:
@@ -176,7 +198,7 @@ def test_a_run_in_minutes_resumes_where_its_clock_was(tmp_path, monkeypatch):
     assert again.losses[:done] == history.losses[:done] and again.seconds == pytest.approx(30, rel=0.05)
 
 
-def test_a_loss_that_is_not_finite_stops_the_run():
+def test_a_loss_that_is_not_finite_stops_the_run(device):
     _, objective, batches = parts()
     with torch.no_grad():
         objective.model.decoder_norm.weight[0] = float("nan")
@@ -184,7 +206,42 @@ def test_a_loss_that_is_not_finite_stops_the_run():
     with pytest.raises(
         Diverged, match=r"loss became nan at step 1 \(lr=0.5, warmup=0, precision=fp32\): try"
     ):
-        train(objective, batches, config, device="cpu", progress=False)
+        train(objective, batches, config, device=device, progress=False)
+
+
+class Failing(nn.Linear):
+    """A model that raises an error."""
+
+    def __init__(self, error):
+        super().__init__(1, 1)
+        self.error = error
+
+    def forward(self, x):
+        raise self.error
+
+
+FULL = "CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 14.75 GiB of which"
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (
+            torch.OutOfMemoryError(FULL),
+            r"^not enough memory: lower the batch .* \(CUDA out of memory.* MiB\)$",
+        ),
+        (
+            RuntimeError("DefaultCPUAllocator: can't allocate memory: you"),
+            "^not enough memory: lower the",
+        ),
+        (RuntimeError("another error"), "^another error$"),
+    ],
+)
+def test_too_little_memory_says_what_to_lower(error, message):
+    objective = Constant()
+    objective.model = Failing(error)
+    with pytest.raises(RuntimeError, match=message):
+        train(objective, Numbers(1), TrainConfig(steps=1), device="cpu", progress=False)
 
 
 def test_a_bleu_of_zero_at_two_evaluations_is_no_divergence():
@@ -233,7 +290,7 @@ def test_a_loss_stuck_at_the_unigram_level_is_a_warning(caplog):
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_an_evaluation_that_fails_leaves_mode_weights_and_generators(error, monkeypatch):
+def test_an_evaluation_that_fails_leaves_mode_weights_and_generators(device, error, monkeypatch):
     """Also where the average of the weights is evaluated."""
     _, objective, batches = parts()
     config = TrainConfig(steps=12, evaluate_every=5, average=0.9, precision="fp32")
@@ -256,7 +313,7 @@ def test_an_evaluation_that_fails_leaves_mode_weights_and_generators(error, monk
         raise error
 
     with pytest.raises(error):
-        train(objective, batches, config, evaluate=evaluate, device="cpu", progress=False)
+        train(objective, batches, config, evaluate=evaluate, device=device, progress=False)
     assert objective.model.training and torch.equal(torch.get_rng_state(), seen["rng"])
     assert all(torch.equal(a, b) for a, b in zip(seen["weights"], objective.model.parameters(), strict=True))
 
@@ -269,7 +326,7 @@ def test_a_resumed_run_says_so(tmp_path, capsys):
     assert capsys.readouterr().out == "resumed at step 6 of 6\n"
 
 
-def test_a_run_keeps_as_many_checkpoints_as_asked_and_each_holds_the_weights_of_its_step(tmp_path):
+def test_a_run_keeps_as_many_checkpoints_as_asked_and_each_holds_the_weights_of_its_step(device, tmp_path):
     seen = []
     _, objective, batches = parts()
     config = TrainConfig(steps=4, checkpoint_every=1, evaluate_every=1, precision="fp32")
@@ -279,7 +336,7 @@ def test_a_run_keeps_as_many_checkpoints_as_asked_and_each_holds_the_weights_of_
         return {}
 
     train(
-        objective, batches, config, folder=tmp_path, keep=3, evaluate=evaluate, device="cpu", progress=False
+        objective, batches, config, folder=tmp_path, keep=3, evaluate=evaluate, device=device, progress=False
     )
     checkpoints = Checkpoints(tmp_path)
     assert checkpoints.steps() == [2, 3, 4]
@@ -308,21 +365,21 @@ def test_checkpoints_may_be_written_more_often_in_a_resumed_run(tmp_path):
     assert run(tmp_path, steps=6, checkpoint_every=2)[0].losses == first.losses
 
 
-def test_evaluations_are_kept_and_leave_training_as_it_was():
+def test_evaluations_are_kept_and_leave_training_as_it_was(device):
     seen = []
 
     def evaluate():
         seen.append(torch.is_grad_enabled())
         return {"bleu": 1.0}
 
-    with_evaluation, model = run(steps=12, evaluate_every=5, evaluate=evaluate)
+    with_evaluation, model = run(steps=12, evaluate_every=5, evaluate=evaluate, device=device)
     assert [e["step"] for e in with_evaluation.evaluations] == [5, 10, 12]
-    assert with_evaluation.losses == run(steps=12)[0].losses
+    assert with_evaluation.losses == run(steps=12, device=device)[0].losses
     assert model.training
 
 
-def test_bf16_learns_too():
-    history, model = run(steps=60, precision="bf16")
+def test_bf16_learns_too(device):
+    history, model = run(steps=60, precision="bf16", device=device)
     assert history.losses[-1] < history.losses[0] / 2
     assert all(p.dtype == torch.float32 for p in model.parameters())
 
@@ -387,10 +444,10 @@ class InOrder(EpochBatchSampler):
         return [list(self.examples[i : i + self.batch]) for i in range(0, len(self.examples), self.batch)]
 
 
-def test_one_step_of_adamw_by_hand():
+def test_one_step_of_adamw_by_hand(device):
     objective = Constant()
     config = TrainConfig(steps=1, lr=0.1, warmup=0, schedule="constant", weight_decay=0.5, precision="fp32")
-    history = train(objective, Numbers(1, 1, 1, batch=3), config, device="cpu", progress=False)
+    history = train(objective, Numbers(1, 1, 1, batch=3), config, device=device, progress=False)
     # the first step of Adam is lr in the direction of the gradient; decay takes lr · 0.5 of the weight
     assert objective.model.weight.item() == pytest.approx(1 - 0.1 * 0.5 - 0.1, abs=1e-5)
     assert history.losses == [1.0] and history.tokens == 3
@@ -413,12 +470,12 @@ def adam_in_two_steps(gradients, rates):
     ("schedule", "rates"),
     [("constant", (0.1, 0.1)), ("linear", (0.1, 0.05)), ("noam", (0.1 / 8, 0.1 / 8 / 2**0.5))],
 )
-def test_gradients_are_clipped_and_the_rate_follows_the_schedule(numbers, gradients, schedule, rates):
+def test_gradients_are_clipped_and_the_rate_follows_the_schedule(device, numbers, gradients, schedule, rates):
     objective = Constant()
     objective.model.config = SimpleNamespace(d_model=64)
     settings = {"schedule": schedule, "warmup": 0, "weight_decay": 0.0, "clip": 2.0, "precision": "fp32"}
     config = TrainConfig(steps=2, lr=0.1, **settings)
-    history = train(objective, Numbers(*numbers), config, device="cpu", progress=False)
+    history = train(objective, Numbers(*numbers), config, device=device, progress=False)
     expected = adam_in_two_steps(gradients, rates)
     assert objective.model.weight.item() == pytest.approx(expected, abs=1e-5)
     assert history.losses[0] == pytest.approx(numbers[0])

@@ -1,11 +1,14 @@
 """A step of training never waits for a GPU: counted on the second device."""
 
 import os
+from collections import Counter
 
 import pytest
 import torch
 
-from course_lib.generation.drafts import BigramDraft
+from course_lib.datasets import ImageSplit
+from course_lib.generation.decoding import greedy_decode
+from course_lib.generation.drafts import BigramDraft, ModelDraft
 from course_lib.generation.speculative import speculative_decode
 from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
@@ -14,16 +17,19 @@ from course_lib.models.unet import UNet, UNetConfig
 from course_lib.models.vit import ViT, ViTConfig
 from course_lib.tasks.augmentation import augmentation
 from course_lib.tasks.diffusion import Diffusion, DiffusionLoss
-from course_lib.tasks.image_classification import ImageClassificationLoss
-from course_lib.tasks.language_modeling import LanguageModelLoss
+from course_lib.tasks.image_classification import ImageBatches, ImageClassificationLoss
+from course_lib.tasks.language_modeling import LanguageModelLoss, TextBatches
+from course_lib.tasks.preferences import DPOLoss
 from course_lib.tasks.prefix_lm import PrefixLMLoss
 from course_lib.tasks.text_classification import TextClassificationLoss, TextClassifier
 from course_lib.tasks.translation import TranslationLoss
+from course_lib.training.config import TrainConfig
 from course_lib.training.optim import Muon, WeightEMA
+from course_lib.training.trainer import Trainer
 from course_lib.utils.random_states import random_states, set_random_states
 
 pytestmark = pytest.mark.skipif(
-    not os.environ.get("COURSE_SECOND_DEVICE"),
+    os.environ.get("COURSE_TEST_DEVICE") != "second:0",
     reason="this system has no second device: test --second-device",
 )
 SIZES = {"vocab": 50, "d_model": 16, "heads": 2}
@@ -60,6 +66,7 @@ OBJECTIVES = {
         ids(3, 9),
         torch.tensor([0, 1, 2]),
     ),
+    "preferences": lambda: (DPOLoss(gpt()), *(ids(3, 9) for _ in range(4))),
     "prefix language model": lambda: (PrefixLMLoss(gpt()), ids(3, 9), ids(3, 9)),
 }
 # The logits are computed at the positions that count only: finding these takes three waits, and saves more.
@@ -68,12 +75,14 @@ WAITS = {"prefix language model": 3}
 
 @pytest.fixture
 def waits(monkeypatch):
-    """The waits since the last `clear`, by line."""
+    """The waits since the last `clear`, and the copies that wait, by line."""
     from helpers import second_device
 
+    waits = Counter()
     monkeypatch.setattr(second_device, "COUNT", True)
-    second_device.SYNCS.clear()
-    return second_device.SYNCS
+    monkeypatch.setattr(second_device, "SYNCS", waits)
+    monkeypatch.setattr(second_device, "TRANSFERS", waits)
+    return waits
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
@@ -88,6 +97,49 @@ def test_a_step(device, name, waits):
         (loss / count).backward()
         optimizer.step()
     assert sum(waits.values()) == WAITS.get(name, 0), waits
+
+
+SETTINGS = {
+    "plain": {},
+    "muon, average": {"optimizer": "muon", "average": 0.9},
+    "two parts": {"accumulate": 2},
+    "fp16": {"precision": "fp16"},
+    "fp16, muon": {"optimizer": "muon", "precision": "fp16"},
+}
+# Loss scaling reads whether gradients overflowed, unless the optimizer looks itself, as PyTorch's AdamW does.
+WAITS |= {"fp16, muon": 1}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_whole_training_step(device, name, waits):
+    """From the loader to the optimizer: the losses are read later, many at once."""
+    config, batches = (
+        TrainConfig(**{"steps": 3, "precision": "fp32", **SETTINGS[name]}),
+        TextBatches(ids(200), 8, 4),
+    )
+    run = Trainer(LanguageModelLoss(gpt()), batches, config, device)
+    run.training_step(next(iter(batches)))
+    waits.clear()
+    run.training_step(next(iter(batches)))
+    assert sum(waits.values()) == WAITS.get(name, 0), waits
+
+
+def test_images_on_the_device_stay_there(device, waits):
+    split = ImageSplit(torch.zeros(8, 1, 8, 8, dtype=torch.uint8), torch.arange(8)).to(torch.device(device))
+    batches = iter(ImageBatches(split, 4))
+    waits.clear()
+    images, _ = next(batches)
+    assert images.device.type == split.labels.device.type and not waits
+
+
+def test_greedy_decoding_waits_once_per_token(device, waits):
+    model, start = gpt().to(device).eval(), torch.tensor([[7, 8]] * 3, device=device)
+    counts = []
+    for length in (4, 9):
+        waits.clear()
+        greedy_decode(model.generator(), start, None, length)
+        counts.append(sum(waits.values()))
+    assert counts[1] - counts[0] == 5, waits
 
 
 @pytest.mark.parametrize("names", ["crop+flip", "cutout", "mixup", "cutmix"])
@@ -108,12 +160,17 @@ def test_muon_and_averages(device, waits):
     assert not waits
 
 
-def test_a_table_drafts_for_a_model_on_the_device(device):
+def test_a_table_and_a_model_draft_for_a_model_on_the_device(device):
     model, start = gpt().to(device).eval(), torch.tensor([[1, 2]], device=device)
+    greedy = greedy_decode(model.generator(), start, None, 8)
+    for draft in (
+        BigramDraft([[1, 2, 3, 4, 1]], 50),
+        ModelDraft(gpt().to(device).generator(), device=device),
+    ):
+        assert [speculative_decode(model.generator(), draft, start, None, 8).ids] == greedy
     draft = BigramDraft([[1, 2, 3, 4, 1]], 50)
-    for temperature in (0.0, 1.0):  # with 1, most of its tokens are rejected
-        found = speculative_decode(model.generator(), draft, start, None, 8, temperature=temperature)
-        assert len(found.ids) == 8
+    found = speculative_decode(model.generator(), draft, start, None, 8, temperature=1.0)
+    assert len(found.ids) == 8 and found.accepted < found.drafted
 
 
 def test_the_device_s_random_numbers_go_on_where_they_were(device):

@@ -13,6 +13,7 @@ from course_lib.viz import (
     classification_figures,
     decoding_figures,
     inside_figures,
+    letter_figures,
     pixel_figures,
     real_data_figures,
     recurrence_figures,
@@ -98,6 +99,10 @@ def budgets(law: Callable[[float, float], float]) -> None:
 
 def reach(**ratios: torch.Tensor) -> None:
     viz.plot_reach(ratios)
+
+
+def letters(task: str, answer: str, weights: torch.Tensor) -> None:
+    viz.plot_letter_maps("abcd", {task: (answer, weights)})
 
 
 def both_axes(over_keys: torch.Tensor) -> None:
@@ -208,6 +213,14 @@ CASES: dict[str, tuple[Callable[[], object], str, str]] = {
     "a query that turns": (lambda: path((0.1, 1.2), (-0.4, 0.4), (-0.8, 0.1)),
                            "near the green key and ends nearest to the blue", "red key|step by step"),
     "a query that breaks": (lambda: path((0.8, 0.0), (NAN, NAN)), "not finite", "red key|step by step"),
+    "letters in the mirror": (lambda: letters("reverse", "dcba", torch.eye(4).flip(0)),
+                              "Reverse: nearly all of the weight is on the mirror diagonal", "left of"),
+    "letters shifted": (lambda: letters("shift", "dabc", 0.6 * torch.eye(4).roll(1, 0) + 0.1),
+                        "Shift: most of the weight is on the diagonal one place left", "mirror|nearly"),
+    "letters copied faintly": (lambda: letters("copy", "abcd", torch.full((4, 4), 0.2) + 0.2 * torch.eye(4)),
+                               "Copy: the largest weight is on the main diagonal", "mirror|nearly|most"),
+    "letters without a pattern": (lambda: letters("sort", "abcd", torch.eye(4)[[0, 0, 1, 2]]),
+                                  "Sort: the largest weights lie on no diagonal", "mirror|nearly"),
     "a power law": (lambda: viz.plot_power_law((10, 100, 1000), ROOT, 1, 0.5),
                     "3 points fall from 0.3 to 0.0, near a straight line", "up to"),
     "no power law": (lambda: viz.plot_power_law((10, 100, 1000), [1.0, 2.0, 3.0], 1, 0.01),
@@ -236,9 +249,9 @@ CASES: dict[str, tuple[Callable[[], object], str, str]] = {
                           "random walks. About 10 in 10", "fan out"),
 }  # fmt: skip
 DRAWN = {name: (draw, said) for name, (draw, said, _) in CASES.items()}
-MODULES = (classification_figures, decoding_figures, inside_figures, pixel_figures, real_data_figures,
-           recurrence_figures, scaling_figures, score_figures, softmax_figures, vit_figures,
-           vit_interpret_figures, vit_training_figures)  # fmt: skip
+MODULES = (classification_figures, decoding_figures, inside_figures, letter_figures, pixel_figures,
+           real_data_figures, recurrence_figures, scaling_figures, score_figures, softmax_figures,
+           vit_figures, vit_interpret_figures, vit_training_figures)  # fmt: skip
 
 
 @pytest.fixture

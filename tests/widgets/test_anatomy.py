@@ -7,8 +7,8 @@ import pytest
 from helpers.few_pairs import few_pairs
 
 from course_lib.experiments import anatomy as runs
-from course_lib.experiments import anatomy_samples
-from course_lib.experiments.anatomy import EVALUATIONS, FIXES, as_json, as_run, make, parts_of, stored
+from course_lib.experiments import anatomy_samples, storage
+from course_lib.experiments.anatomy import EVALUATIONS, FIXES, as_json, make, parts_of, stored
 from course_lib.lectures.dlstudio import Deviations, Procedure, corpus_of
 from course_lib.widgets import anatomy, anatomy_explorer
 
@@ -25,17 +25,15 @@ def test_nothing_fixed_is_the_lecture_and_all_fixed_the_paper():
 
 
 def test_stored_runs_are_in_order_and_the_cumulative_ones_whole():
-    assert set(stored()) == set(runs.PARTS)
     for part, made in stored().items():
-        limit, recipes = runs.PARTS[part]
-        assert [run.fixed for run in made] == [frozenset(fixed) for fixed in recipes()]
-        if "steps" in limit:
-            assert {run.steps for run in made} == {limit["steps"]}
-        for run in made if "seconds" in limit else []:
-            assert abs(run.steps * run.seconds - limit["seconds"]) < 2 * run.seconds + 0.2
+        assert [run.fixed for run in made] == [frozenset(fixed) for fixed in runs.PARTS[part]()]
+        if part.endswith("timed"):
+            assert all(abs(run.steps * run.seconds - runs.SECONDS) < 2 * run.seconds + 0.2 for run in made)
+        else:
+            assert {run.steps for run in made} == {runs.STEPS}
     for run in stored()["cumulative"]:
         assert set(run.scores) == set(EVALUATIONS)
-        assert as_run(as_json(run)) == run
+        assert storage.typed(runs.Run, as_json(run)) == run
 
 
 def test_the_same_recipe_gives_the_same_run():
@@ -73,9 +71,8 @@ def test_the_samples_are_of_the_stored_runs_and_the_first_pairs():
 def test_repeating_a_run_gives_its_loss_and_its_translations():
     pairs = corpus_of(few_pairs(), train=60, held_out=5)
     run = make(["flat_attention", "flat_ffn"], pairs, steps=3)
-    samples, loss = anatomy_samples.make(run, pairs)
-    assert loss == run.loss
-    assert anatomy_samples.make(run, pairs)[0] == samples
+    again, same = (anatomy_samples.make(run.fixed, run.steps, pairs) for _ in "12")
+    assert again == same and again["loss"] == run.loss and set(again["samples"]) == set(EVALUATIONS)
 
 
 def test_the_widget_shows_sample_translations():

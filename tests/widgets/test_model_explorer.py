@@ -1,6 +1,7 @@
 """The model explorer: what the kernel answers, its picture, and its page without a kernel."""
 
 import base64
+import html
 import io
 import json
 import re
@@ -16,6 +17,7 @@ from course_lib.experiments.real_translator import SENTENCES
 from course_lib.generation.sampling import next_token_probabilities
 from course_lib.viz import figures
 from course_lib.widgets import model_explorer
+from course_lib.widgets.model_tour import TOUR
 from course_lib.widgets.model_view import EXAMPLES, ModelExplorer
 from course_lib.widgets.modules import FOLDER, joined
 
@@ -110,6 +112,28 @@ def test_a_page_without_widgets_shows_a_picture_with_words(mode, monkeypatch):
     picture = Image.open(io.BytesIO(base64.b64decode(bundle["image/png"])))
     assert picture.width > 1200 and "Transformer" in bundle["text/plain"]
     assert "Transformer" in alt["text/html"]
+
+
+@pytest.mark.parametrize("mode", EXAMPLES)
+def test_with_the_tour_the_picture_and_its_words_have_the_steps(mode, monkeypatch):
+    shown = []
+    monkeypatch.setattr(figures, "display", lambda data, raw, metadata=None: shown.append(data))
+    plain, touring = model_explorer(mode), model_explorer(mode, tour=True)
+    assert not plain.view.touring and touring.view.touring
+    sizes = [Image.open(io.BytesIO(explorer.snapshot())).size for explorer in (plain, touring)]
+    assert sizes[0][0] == sizes[1][0] and sizes[1][1] > sizes[0][1] + 200  # eight lines below the picture
+    touring._ipython_display_()
+    words = html.unescape(shown[1]["text/html"])
+    assert len(TOUR) == 8 and all(step["text"] in words for step in TOUR)
+
+
+def test_a_step_of_the_tour_is_a_sentence_about_a_part_that_exists():
+    scripts = "".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.js"))
+    for step in TOUR:
+        assert re.search(rf"\b{step['opens']}: \(", scripts)
+        for name in re.findall(r"mx-\w+", step["marks"]):
+            assert name in scripts, name
+        assert step["text"].endswith(".") and step["text"].count(". ") == 0 and len(step["text"]) < 200
 
 
 def test_the_scripts_are_one_module_without_imports_and_without_a_name_twice():

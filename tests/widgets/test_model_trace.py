@@ -1,5 +1,6 @@
 """The trace of a model holds what the model itself computes, and what travels to the browser is the same."""
 
+import copy
 import json
 import math
 
@@ -51,6 +52,14 @@ def test_step_by_step_with_a_cache_gives_the_same_logits(translation):
     with torch.inference_mode():
         steps = [generator.read(torch.tensor([[i]]))[0] for i in translation.target_ids]
     torch.testing.assert_close(torch.stack(steps), translation.logits, atol=1e-4, rtol=1e-4)
+
+
+def test_a_model_on_a_device_is_traced_there_and_shown_from_the_cpu(device):
+    model, tokenizer = small_world()
+    there, here = (trace_gpt(copy.deepcopy(model).to(d), tokenizer, PREFIXES[1]) for d in (device, "cpu"))
+    assert there.text == here.text and there.logits.device.type == "cpu"
+    torch.testing.assert_close(there.logits, here.logits, atol=1e-3, rtol=1e-3)
+    assert pack(there, model, tokenizer)[0].keys() == pack(here, model, tokenizer)[0].keys()
 
 
 def test_its_attention_is_what_record_attention_records(translation):

@@ -1,6 +1,7 @@
 """The norm explorer: it shows the stored runs, and the gradients are those of the model."""
 
 import html
+from dataclasses import replace
 
 import pytest
 import torch
@@ -106,27 +107,11 @@ def test_the_stored_runs_are_whole_and_of_the_same_making() -> None:
             assert 0 <= curve.bleu <= 100
 
 
-def test_the_script_asks_for_exactly_the_runs_that_are_stored() -> None:
-    for part, recipes in norm_runs.PARTS.items():
-        assert set(recipes()) == {curve.recipe for curve in norm_runs.stored()[part]}, part
-
-
-def test_the_script_writes_what_can_be_read(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(norm_runs, "STORED", tmp_path / "runs.json")
-    first = next(iter(norm_runs.grid()))
-    run = {"recipe": norm_runs.as_json(first), "bleu": 1.5, "seconds": 0.1, "losses": [6.0, 5.5]}
-    norm_runs.add("grid", run)
-    norm_runs.add("grid", run)  # once is enough
-    assert norm_runs.known("grid") == [run["recipe"]]
-    curve = norm_runs.as_curve(norm_runs.read()["runs"]["grid"][0])
-    assert curve == norm_runs.Curve(first, (6.0, 5.5), 1.5)
-
-
 def test_a_run_follows_its_recipe() -> None:
     """Same recipe, same curve; another seed, another one."""
     recipe = norm_runs.Recipe(norm="pre", layers=(1, 2), lr=4e-3, warmup=5, steps=25, seed=0)
     curve, again = norm_runs.make(recipe), norm_runs.make(recipe)
-    assert curve == again
+    assert replace(curve, seconds=0.0) == replace(again, seconds=0.0)
     assert len(curve.losses) == 1 and curve.losses[0] < 6.2
     other = norm_runs.Recipe(**{**vars(recipe), "seed": 1})
     assert norm_runs.make(other).losses != curve.losses

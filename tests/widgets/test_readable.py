@@ -110,10 +110,10 @@ def states(make) -> Iterator:
 
 
 @pytest.mark.parametrize("make", WIDGETS)
-def test_letters_in_and_below_a_widget_stand_out_on_light_and_dark_pages(make):
+def test_letters_and_lines_of_a_widget_stand_out_on_light_and_dark_pages(make):
     """The picture is white on every page; words below it have the page's colours, or both have their own."""
     for widget in states(make):
-        assert faint(widget.figure) == []
+        assert faint(widget.figure) == [] and faint_lines(widget.figure) == []
         assert unreadable(widget.text.value) == []
         assert '<div role="status"' in widget.text.value  # which a screen reader says when it changes
 
@@ -250,12 +250,6 @@ def faint_lines(figure: Figure) -> list[str]:
         if len(line.get_xdata()) and contrast(np.array(seen), "white") < GRAPHICS:
             found.append(f"{line.get_label()} in {line.get_color()}")
     return found
-
-
-@pytest.mark.parametrize("make", WIDGETS)
-def test_lines_stand_out_from_white(make):
-    for widget in states(make):
-        assert faint_lines(widget.figure) == []
 
 
 def test_a_faint_line_is_found():

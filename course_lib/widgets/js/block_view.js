@@ -1,6 +1,6 @@
 // One block, opened: the residual stream through its sublayers; and the embeddings before the first block.
 
-import {chapterLink, count, h, largest, number, thousands, tokenText, vectors, weightMap} from "./drawing.js";
+import {chapterLink, chapterLinks, count, h, largest, number, thousands, tokenText, vectors, weightMap} from "./drawing.js";
 import {shownWeights} from "./overview.js";
 import {row} from "./trace.js";
 
@@ -30,8 +30,7 @@ export function blockPanel(app) {
       "its output to the stream. Click a token to follow it, or a head to see its arithmetic."),
     h("div", {class: "mx-flow"}, parts),
     h("div", {class: "mx-below"}, lengths(block, streams, tokens, query), cache(app, block, stack, tokens.length)),
-    h("p", {class: "mx-links"}, chapterLink(app, "block"), chapterLink(app, "heads"),
-      stack === "decoder" && chapterLink(app, "masks")));
+    chapterLinks(app, "block", stack));
 }
 
 const arrow = (sign) => h("span", {class: "mx-sign", "aria-hidden": "true"}, sign);
@@ -131,5 +130,5 @@ export function embeddingsPanel(app) {
       h("tbody", {}, tokens.map((token, i) => h("tr", {}, h("th", {scope: "row"}, token), h("td", {}, String(ids[i])),
         h("td", {class: "mx-wide"}, vectors([rows[i]], `Embedding of ${token}`, most)),
         h("td", {class: "mx-first"}, `${Array.from(rows[i].subarray(0, 4), (v) => number(v)).join(", ")}, …`)))))),
-    h("p", {class: "mx-links"}, trace.mode === "translator" && chapterLink(app, "tokens"), chapterLink(app, "positions")));
+    chapterLinks(app, "embeddings"));
 }

@@ -87,13 +87,35 @@ export function tokenText(token, mode) {
   return mode === "translator" && /^\p{L}/u.test(token) ? `-${token}` : token;
 }
 
-/** The chapter that explains something: a link where the page knows its address, otherwise its name. */
+/** Links to the chapters that explain a part of the model; plain names where the page knows no addresses. */
+export function chapterLinks(app, kind, stack) {
+  return h("p", {class: "mx-links"}, chaptersOf(app, kind, stack).map((key) => chapterLink(app, key)));
+}
+
+/** "chapters 3, 5": the same for a place where no link fits. */
+export function chapterNumbers(app, kind, stack) {
+  const numbers = chaptersOf(app, kind, stack).map((key) => CHAPTERS[key][1].split(":")[0]);
+  return `${numbers.length > 1 ? "chapters" : "chapter"} ${numbers.join(", ")}`;
+}
+
 export function chapterLink(app, key) {
   const [file, title] = CHAPTERS[key];
   const address = app.host.address(file);
   const words = `Chapter ${title}`;
   return address ? h("a", {class: "mx-chapter", href: address, target: "_blank"}, words)
     : h("span", {class: "mx-chapter"}, words);
+}
+
+/** Keys of `CHAPTERS`, in the order of the course. */
+function chaptersOf(app, kind, stack) {
+  const translator = app.trace.mode === "translator";
+  const about = {
+    embeddings: ["positions", translator && "tokens"],
+    block: [stack === "decoder" && "masks", "heads", "block"],
+    head: ["softmax", "heads"],
+    next: ["softmax", "decoding"],
+  };
+  return about[kind].filter(Boolean);
 }
 
 const CHAPTERS = {

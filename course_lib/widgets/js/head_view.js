@@ -1,7 +1,7 @@
 // One head of an attention layer, with its arithmetic on the real numbers.
 
 import {attentionMap} from "./attention_map.js";
-import {chapterLink, h, largest, number, percent, vectors} from "./drawing.js";
+import {chapterLinks, h, largest, number, percent, vectors} from "./drawing.js";
 import {shownWeights} from "./overview.js";
 import {dot, row, weightedSum} from "./trace.js";
 import {tokensOf} from "./block_view.js";
@@ -35,7 +35,7 @@ export function headPanel(app) {
   return h("div", {class: "mx-arithmetic"},
     h("div", {class: "mx-map"}, mapOf(app, attention, head, queries, keys, query, key),
       h("p", {}, "Each row shows the weights of one query: how much it takes from each value. Hover over a cell, or click it."),
-      h("p", {class: "mx-links"}, chapterLink(app, "heads"), chapterLink(app, "softmax"))),
+      chapterLinks(app, "head")),
     h("div", {class: "mx-work"}, table(app, attention, found, queries[query], keys, key),
       product(app, found, queries[query], keys[key], key)));
 }

@@ -3,15 +3,16 @@
 //   const explorer = modelExplorer(element, host);
 //   explorer.show(header, dataView);
 //
-// host: {live, examples, address(notebook), open({mode, sentence, prefix}), draw(step), sample(settings)}.
+// host: {live, examples, tour, address(notebook), open({mode, sentence, prefix}), draw(step), sample(settings)}.
 // With `live`, a kernel answers `open` with another `show`, `draw` with a sampled token, and `sample` with `sampled`.
 
 import {onThemeChange} from "./colors.js";
-import {h, tokenText, useTheme} from "./drawing.js";
+import {chapterLink, h, tokenText, useTheme} from "./drawing.js";
 import {blockPanel, embeddingsPanel} from "./block_view.js";
 import {headPanel} from "./head_view.js";
 import {barList, nextTokenPanel} from "./next_token.js";
 import {overview} from "./overview.js";
+import {Tour} from "./tour.js";
 import {nextTokenProbabilities, readTrace, tokensRead} from "./trace.js";
 
 const MODES = {translator: "Translator", gpt: "Language model (GPT)"};
@@ -34,7 +35,8 @@ class App {
     this.toolbar = h("form", {class: "mx-toolbar", onsubmit: (event) => this.submit(event)});
     element.classList.add("mx");
     element.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab has uses for the arrows
-    element.append(this.toolbar, this.message, this.main);
+    this.tour = new Tour(this, host.tour);
+    element.append(this.toolbar, this.message, this.tour.bar, this.main);
   }
 
   get read() {
@@ -53,6 +55,13 @@ class App {
     this.opened = this.opened?.key === place.key ? null : place;
     this.head = null;
     this.key = null;
+    this.render();
+  }
+
+  /** Open a part: {opened, head}. */
+  visit(place) {
+    this.stop();
+    Object.assign(this, place, {key: null});
     this.render();
   }
 
@@ -169,7 +178,8 @@ class App {
       h("button", {class: "mx-button", "data-key": "submit"}, mode === "translator" ? "Translate" : "Continue")];
     this.toolbar.replaceChildren(...[h("span", {class: "mx-modes"}, modes), ...(typed || []),
       h("select", {"aria-label": "Example sentences", "data-key": "examples",
-        onchange: (event) => this.open({sentence: event.target.value})}, options), this.steps]);
+        onchange: (event) => this.open({sentence: event.target.value})}, options), this.steps,
+      this.tour.button]);
   }
 
   /** Run after this drawing is on the page. */
@@ -191,6 +201,7 @@ class App {
     this.steps.replaceChildren(...this.moves());
     this.main.replaceChildren(this.written(), overview(this), ...(this.opened ? [this.panel()] : [this.hint()]));
     this.hooks.after.splice(0).forEach((action) => action());
+    this.tour.mark();
     const again = inMap ? this.main.querySelector(".attention-map-cells")
       : focused && this.element.querySelector(`[data-key="${focused}"]`);
     if (!again) return;
@@ -229,7 +240,7 @@ class App {
       ? "The encoder reads the English sentence once. At each step, the decoder reads what it has written, " +
         "attends to the encoder’s output, and predicts the next token."
       : "At each step, the model reads the prompt and what it has written so far, and predicts the next token.";
-    return h("p", {class: "mx-hint"}, `${what} Click a box to open it.`);
+    return h("p", {class: "mx-hint"}, `${what} Click a box to open it. `, chapterLink(this, this.mode));
   }
 
   panel() {
@@ -283,6 +294,7 @@ export function modelExplorer(place, host) {
   const stopTheme = onThemeChange(() => app.trace && useTheme(element) && app.render());
   return {
     show: (header, bytes, state) => app.show(header, bytes, state),
+    startTour: () => app.tour.start(),
     sampled: (answer) => app.sampled(answer),
     fail: (text) => app.fail(text),
     destroy() {

@@ -3,12 +3,13 @@
 import {inflated} from "./inflated.js";
 import {modelExplorer} from "./model_explorer.js";
 
-/** Fill the page from its element #traces: {examples, chapters, traces: {mode: {sentence: {header, numbers, step}}}}. */
+/** Fill the page from its element #traces: {examples, tour, chapters, traces: {mode: {sentence: {header, numbers, step}}}}. */
 function openPage() {
-  const {examples, chapters, traces} = JSON.parse(document.getElementById("traces").textContent);
+  const {examples, tour, chapters, traces} = JSON.parse(document.getElementById("traces").textContent);
   const host = {
     live: false,
     examples,
+    tour,
     address: (name) => (chapters === null ? null : `${chapters}${name}.html`),
     open: ({mode, sentence}) => open(mode, sentence),
     draw: () => {},

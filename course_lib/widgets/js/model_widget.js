@@ -8,6 +8,7 @@ function render({model, el}) {
   const host = {
     live: true,
     examples: model.get("examples"),
+    tour: model.get("tour"),
     address: notebookAddress,
     open: (wanted) => model.send({open: wanted}),
     draw: (step) => model.send({draw: step}),
@@ -27,6 +28,7 @@ function render({model, el}) {
   for (const [event, listener] of listeners) model.on(event, listener);
   show();
   sampled();
+  if (model.get("touring")) explorer.startTour();
   return () => {
     for (const [event, listener] of listeners) model.off(event, listener);
     explorer.destroy();

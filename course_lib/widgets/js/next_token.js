@@ -1,6 +1,6 @@
 // The distribution of the next token, under the sampling settings, and the token that is chosen.
 
-import {chapterLink, h, number, percent, thousands, tokenText} from "./drawing.js";
+import {chapterLinks, h, number, percent, thousands, tokenText} from "./drawing.js";
 import {nextTokenProbabilities, row} from "./trace.js";
 
 /** The most likely tokens as bars. pick: whether a click on one chooses it. */
@@ -47,7 +47,7 @@ export function nextTokenPanel(app) {
       h("p", {}, `The last hidden state gives one logit for each of the ${thousands(trace.sizes.vocab)} tokens of the ` +
         "vocabulary. Softmax of logits ÷ temperature gives probabilities; top-k and top-p cut off the tail."),
       sliders,
-      h("p", {class: "mx-links"}, chapterLink(app, "softmax"), chapterLink(app, "decoding"))),
+      chapterLinks(app, "next")),
     bars);
 }
 

@@ -1,6 +1,6 @@
 // The whole model as boxes and arrows; a box is a button that opens it.
 
-import {count, h, thousands, tokenText, vectors, weightMap} from "./drawing.js";
+import {chapterNumbers, count, h, thousands, tokenText, vectors, weightMap} from "./drawing.js";
 import {row, tokensRead} from "./trace.js";
 import {barList} from "./next_token.js";
 
@@ -32,7 +32,8 @@ function card(app, place, key, title, kind, ...content) {
     "aria-label": `${open ? "Close" : "Open"}: ${title}`, onclick: () => app.toggle({key, ...place}),
   };
   return h("button", attributes, h("span", {class: "mx-card-title"}, title),
-    h("span", {class: "mx-card-body"}, content));
+    h("span", {class: "mx-card-body"}, content,
+      h("small", {class: "mx-about"}, chapterNumbers(app, place.kind, place.stack))));
 }
 
 function tokenCard(app, stack, title, tokens) {

@@ -3,8 +3,9 @@
 import psutil
 from playwright.sync_api import Page
 
-GARBAGE = 5 * 2**20  # bytes that a page may grow by while it is used: its counters and caches
-KERNEL = 30 * 2**20  # bytes that a kernel may grow by
+MOVES = 150  # keys or clicks
+GARBAGE = MOVES * 10 * 2**10  # bytes that a page may grow by during these moves: its counters and caches
+KERNEL = 30 * 2**20  # bytes that a kernel may grow by: its memory also varies where nothing is kept
 
 
 def heap(page: Page) -> float:
@@ -32,7 +33,7 @@ def kernel_memory(process: psutil.Process) -> int:
 
 
 class Growth:
-    """How much the page and the kernels have grown since this was made."""
+    """How much the page and the kernels have grown since this was made, MOVES moves before."""
 
     def __init__(self, page: Page):
         self.page, self.before = page, (heap(page), kernel())
@@ -42,5 +43,5 @@ class Growth:
         self.page.wait_for_timeout(1500)  # the kernel answers what is still on its way
         after = heap(self.page), kernel()
         script, python = (b - a for a, b in zip(self.before, after, strict=True))
-        print(f"\n≈ {what}: page {script / 2**20:+.2f} MiB, kernel {python / 2**20:+.2f} MiB")
+        print(f"\n≈ {what}, {MOVES} moves: page {script / 2**20:+.2f} MiB, kernel {python / 2**20:+.2f} MiB")
         assert script < GARBAGE and python < KERNEL
