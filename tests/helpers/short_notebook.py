@@ -163,11 +163,18 @@ def measure_steps() -> None:
     take = Trainer.training_step
 
     def measured(run: Trainer, batch: tuple) -> None:
-        if run.step:
+        if run.step or run.device.type == "cpu":
             return take(run, batch)
         second_device.WORK = work = second_device.Work()
+        update, forward_and_back = run.optimizer.step, []
+
+        def counted(*args: Any, **options: Any) -> Any:
+            forward_and_back.append(work.multiplications)
+            return update(*args, **options)
+
+        run.optimizer.step = counted
         take(run, batch)
-        second_device.WORK = None
+        run.optimizer.step, second_device.WORK = update, None
         larger = run.batches.batch_sampler.batch / len(batch[0])  # in proportion to its rows
         weights = sum(p.nbytes for p in run.plain.parameters())  # as much for gradients, and for two moments
         cost = {
@@ -175,7 +182,7 @@ def measure_steps() -> None:
             "steps": run.config.steps.asked,
             "precision": run.config.precision,
             "operations": work.operations,
-            "multiplications": round(work.multiplications * larger),
+            "multiplications": round(work.multiplications + forward_and_back[0] * (larger - 1)),
             "bytes": round(4 * weights + (work.peak - weights) * larger),
         }
         COSTS["runs"].append(cost)
