@@ -25,6 +25,13 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message} (for help: --help)\n")
 
 
+class OneOrMore(argparse.Action):
+    """With nargs="+": a single value is stored by itself, several are stored as a list."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: str | None = None) -> None:
+        setattr(namespace, self.dest, values[0] if len(values) == 1 else values)
+
+
 def checked(convert: Callable[[str], Any], holds: Callable[[Any], bool], wanted: str) -> Callable[[str], Any]:
     """An argument type: `convert`, for values for which `holds` is true; `wanted` describes them."""
 

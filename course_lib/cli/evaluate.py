@@ -10,7 +10,7 @@ def add_arguments(parser):
     trained.add_run(parser)
     about = "name of a data set, of which the test part counts, or a path, of which everything counts unless "
     about += "the run was trained on it (the run's own data)"
-    parser.add_argument("--data", nargs="+", type=arguments.name, help=about)
+    parser.add_argument("--data", nargs="+", action=arguments.OneOrMore, type=arguments.name, help=about)
 
 
 def run(args) -> int:
@@ -22,7 +22,5 @@ def run(args) -> int:
     data = args.data or found.settings.get("data")
     if data is None:
         raise ValueError(f"{found.folder} does not say what it was trained on: give --data")
-    if isinstance(data, list) and len(data) == 1:
-        (data,) = data
     told(evaluation(found, data))
     return 0

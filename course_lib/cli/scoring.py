@@ -48,8 +48,8 @@ def seen(run, scorer, keys):
 
 def unknown(rows) -> str:
     """How many of the tokens of held-out texts the tokenizer does not know."""
-    ids = [i for row in rows for i in row]
-    return f"{100 * ids.count(UNK) / max(1, len(ids)):.2f}% of the held-out tokens are unknown"
+    ids = torch.cat([torch.as_tensor(row, dtype=torch.int32) for row in rows])
+    return f"{100 * (ids == UNK).float().mean():.2f}% of the held-out tokens are unknown"
 
 
 class Pairs:
@@ -99,8 +99,9 @@ class Text:
     @staticmethod
     def load(run, data):
         from course_lib.datasets import load_text
+        from course_lib.datasets.text_files import own_path
 
-        return TextFiles(data) if recipes.is_own(data) else load_text(data)
+        return TextFiles(path) if (path := own_path(data)) else load_text(data)
 
     @staticmethod
     def test(split):
@@ -118,7 +119,7 @@ class Text:
     @staticmethod
     def report(run, text, data):
         ids = recipes.encoded(run.tokenizer, text)
-        yield unknown([ids.tolist()])
+        yield unknown([ids])
         part = "test" if isinstance(text, str) else text.side
         yield from text_report(run.model, part, ids, len(text))
 

@@ -93,7 +93,9 @@ def add_flags(kind, what):
         if (key := flag.replace("-", "_")) in base:
             forms = recipes.FORMS.get(what, ())
             about = f"{about.format(' or '.join(forms))} ({base[key]})"
-            many = {"nargs": "+"} if (what, flag) == ("translation", "data") else {}  # a file per language
+            many = {}
+            if (what, flag) == ("translation", "data"):  # perhaps a file for each language
+                many = {"nargs": "+", "action": arguments.OneOrMore}
             kind.add_argument(f"--{flag}", type=type or choice(forms), help=about, **many)
     for flag, (type, about) in MORE.items():
         if flag.replace("-", "_") in recipes.OWN[what]:
@@ -122,8 +124,6 @@ def add_flags(kind, what):
 
 def settle(args) -> None:
     """Fill in the arguments that were not given: from the preset if there is one, else from the defaults."""
-    if isinstance(args.data, list) and len(args.data) == 1:
-        (args.data,) = args.data
     for key, value in recipes.settle(args.what, args.preset, vars(args)).items():
         setattr(args, key, value)
 
@@ -145,7 +145,8 @@ def folder(args) -> Path:
     usual = {"seed": 0, "precision": "auto", "compile": False}
     usual |= base | recipes.presets(args.what).get(args.preset, {})
     if args.preset is None:
-        usual |= {"data": args.data} | recipes.OWN_DATA[args.what]  # which the name says already
+        usual["data"] = args.data  # it is in the name already
+        usual |= recipes.OWN_DATA[args.what] if recipes.is_own(args.data) else {}
     if "steps" in usual and args.minutes is None:
         usual.pop("minutes", None)
     parts = [

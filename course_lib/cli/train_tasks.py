@@ -143,10 +143,7 @@ class LanguageModel(Task):
         self.data, self.tokenizer, self.ids, self.objective, self.batches, self.config = prepared
 
     def identity(self):
-        about = {
-            **self.source(),
-            "tokens": self.args.tokens,
-        }
+        about = {**self.source(), "tokens": self.args.tokens}
         return {**about, "tokenizer": self.tokenizer.fingerprint[:16]}
 
     def about(self):
@@ -162,7 +159,7 @@ class LanguageModel(Task):
         sizes = ", ".join(f"{len(ids):,} {part}" for part, ids in self.ids.items())
         way = "by document" if data.by_document else "in one piece each"
         yield f"tokens, split {way}: {sizes}"
-        yield unknown([self.ids[part].tolist() for part in ("validation", "test")])
+        yield unknown([self.ids["validation"], self.ids["test"]])
 
     def training_tokens(self):
         return len(self.ids["train"])
@@ -211,6 +208,8 @@ class Classification(Task):
 
     def look(self):
         parts = (self.data.train, self.data.validation, self.data.test)
+        keys = [key for part in parts for key in SCORERS[self.args.what].keys(part)]
+        yield f"{len(keys):,} {self.unit}, {len(keys) - len(set(keys)):,} of them repeated"
         yield f"{self.unit} for training, validation and test, by class:"
         labels = [torch.as_tensor(part.labels).bincount(minlength=len(self.data.classes)) for part in parts]
         for name, *counts in zip(self.data.classes, *labels, strict=True):

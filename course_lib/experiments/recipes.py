@@ -146,10 +146,12 @@ def prepare_gpt(settings):
     import torch
 
     from course_lib.datasets import TextFiles, load_text
+    from course_lib.datasets.text_files import own_path
     from course_lib.models.gpt import GPT, GPTConfig
     from course_lib.tasks.language_modeling import LanguageModelLoss, TextBatches
 
-    data = TextFiles(settings.data) if is_own(settings.data) else load_text(settings.data)
+    path = own_path(settings.data)
+    data = TextFiles(path) if path else load_text(settings.data)
     tokenizer = text_tokenizer(settings, data.train)
     ids = {part: encoded(tokenizer, getattr(data, part)) for part in ("train", "validation", "test")}
     sizes = {name: getattr(settings, name) for name in ("d_model", "heads", "layers", "dropout")}
@@ -186,12 +188,13 @@ def encoded(tokenizer, text):
 
     if isinstance(text, str):
         return torch.tensor(tokenizer.encode(text))
-    ids = array("i")
+    small = len(tokenizer) <= 2**15
+    ids = array("h" if small else "i")
     for piece in text:
         ids.extend(tokenizer.encode(piece))
     if not ids:
         raise ValueError(f"{text.text.path} is too short: there is nothing for the {text.side} part")
-    return torch.frombuffer(ids, dtype=torch.int32)
+    return torch.frombuffer(ids, dtype=torch.int16 if small else torch.int32)
 
 
 def prepare_classification(settings):

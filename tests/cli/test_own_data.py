@@ -66,9 +66,9 @@ def home(runs, monkeypatch):
 REPORTED = {
     "translation": ("42 pairs, 0 of them repeated", "words (median), from 1 to 3", "0.00% of the held-out"),
     "gpt": ("1 document, 0 of them repeated; 3,060 characters, 17 different", "in one piece each", "0.00%"),
-    "vision": ("dark         16, 2, 2", "scaled to 8×8 pixels, in color"),
-    "classification": ("bad          16, 2, 2", "length: 4 tokens", "0 texts have 11 tokens"),
-}  # fmt: skip
+    "vision": ("40 images, 0 of them repeated", "dark         16, 2, 2", "scaled to 8×8 pixels, in color"),
+    "classification": ("40 texts, 0 of them repeated", "bad          16, 2, 2", "length: 4 tokens"),
+}
 
 
 @pytest.mark.parametrize("task", REPORTED)
@@ -229,7 +229,7 @@ BAD = [
     (("classify", "runs/classification", " "), "text 1 is empty"),
     (("classify", "runs/translation", "x"), "this needs one of `train vision` or `train classification`"),
     (("evaluate", "runs/vision", "--data", "digits"), "gray, channels=1"),
-    (("evaluate", "runs/gpt", "--data", "nope"), "'nope' is no file or folder"),
+    (("evaluate", "runs/gpt", "--data", "nope"), "unknown data set 'nope'"),
     (("evaluate", "runs/classification", "--data", "other.csv"), "'ugly' is none of the classes bad, good"),
     (("export", "runs/translation"), "no counterpart in transformers"),
     (("train", "gpt", "--data", "short.md", *QUICK), "tokens are too few for 32 windows of 64"),
