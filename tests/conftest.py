@@ -68,7 +68,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _uses_device(item: pytest.Item) -> bool:
-    return "device" in getattr(item, "fixturenames", ())
+    return "callspec" in vars(item) and item.callspec.params.get("device") == DEVICE
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
