@@ -8,6 +8,7 @@ import copy
 import pickle
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,6 +35,7 @@ from course_lib.tasks.language_modeling import SlidingGenerator, TextBatches
 from course_lib.tasks.preferences import Preference, PreferenceBatches
 from course_lib.tasks.prefix_lm import PrefixLMBatches
 from course_lib.tasks.pretraining import PretrainingBatches
+from course_lib.tasks.runs import Run
 from course_lib.tasks.text_classification import LabelledBatches
 from course_lib.tasks.translation import TranslationBatches, TranslationDataset
 from course_lib.text.bleu import Scores, corpus_bleu
@@ -158,6 +160,7 @@ OBJECTS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {  # what m
     "TranslationDataset": (lambda: TranslationDataset(PAIRS, WORDS), lambda it: [it[0], it[1]]),
     "TranslationBatches": (lambda: TranslationBatches(PAIRS, WORDS, 2), once),
     "Checkpoints": (lambda: Checkpoints("folder", 3), vars),
+    "Run": (lambda: Run(Path("folder"), "vision", None, classes=["a", "b"]), lambda it: it),
     "Diverged": (lambda: Diverged("nan", TrainConfig(steps=5), "fp32"), str),
     "OtherRun": (lambda: OtherRun("other"), str),
     "BrokenCheckpoint": (lambda: BrokenCheckpoint("broken"), str),
