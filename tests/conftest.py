@@ -27,7 +27,12 @@ EXPECTED_SKIPS = re.compile(
     r"COURSE_DATA is not set|Windows cannot|test --browser"
     r"|only glibc is asked|this system (has no|cannot|knows no)|only Linux says|could not be downloaded"
 )
-FIRST = ("test_real_translation.py",)  # the longest, so that no process is left alone with it in the end
+FIRST = (  # the longest of their kind, so that no process is left alone with one in the end
+    "test_real_translation.py",
+    "06c_measuring_translation.ipynb",
+    "A3_the_d2l_system.ipynb",
+    "07_gpt_pretraining.ipynb",
+)
 LAST = ("test_lint.py",)
 
 
@@ -63,7 +68,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _uses_device(item: pytest.Item) -> bool:
-    return "device" in getattr(item, "fixturenames", ())
+    return "callspec" in vars(item) and item.callspec.params.get("device") == DEVICE
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -74,11 +79,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
 
-def _place(item: pytest.Item) -> int:
+def _place(item: pytest.Item) -> tuple[int, bool]:
     path = Path(item.path)
-    if path.name in FIRST:
-        return -1
-    return 2 if path.suffix == ".ipynb" else 1 if path.name in LAST else 0
+    return 2 if path.suffix == ".ipynb" else 1 if path.name in LAST else 0, path.name not in FIRST
 
 
 @pytest.hookimpl(wrapper=True)

@@ -348,6 +348,7 @@ def test_meta_device(name, assign):
     same(run(empty, inputs), run(module, inputs))
 
 
+@pytest.mark.slow
 @contract
 def test_compile(name, monkeypatch):
     """As one graph, without a break; none by the checks of a dataclass, which only tests have."""
@@ -359,6 +360,7 @@ def test_compile(name, monkeypatch):
     )
 
 
+@pytest.mark.slow
 @contract
 def test_export(name):
     """One program for every size of the batch and every number of tokens."""

@@ -9,6 +9,7 @@ from typing import Any
 import ipywidgets
 
 from course_lib import widgets
+from course_lib.benchmarks.rows import GROUP
 from course_lib.benchmarks.timing import Plan
 from course_lib.utils import machine
 from course_lib.utils.progress_bar import tracked
@@ -16,7 +17,6 @@ from course_lib.widgets import gallery
 from course_lib.widgets.map_explorer import MapExplorer
 from course_lib.widgets.recording import values
 
-GROUP = "widgets"  # the name for `bench`, which measures it alone
 AIM = 60.0  # milliseconds, for the median of a widget
 SLOWER = {"translation_explorer": 150.0}  # it may translate first
 Moves = dict[str, list[float]]  # control -> milliseconds of each of its moves

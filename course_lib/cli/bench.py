@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure, print the table, write the file; returns 0. Raises ValueError for an unknown row."""
     import torch
 
-    from course_lib.benchmarks import redraws, report, rows
+    from course_lib.benchmarks import report, rows
     from course_lib.benchmarks.timing import Plan
     from course_lib.utils import machine
     from course_lib.utils.device import best_device, require_device
@@ -54,7 +54,8 @@ def run(args: argparse.Namespace) -> int:
     device = args.device or str(best_device())
     if args.threads:
         torch.set_num_threads(args.threads)
-    alone = args.rows == [redraws.GROUP]
+    if alone := args.rows == [rows.GROUP]:  # needs ipywidgets, which a machine with a GPU may lack
+        from course_lib.benchmarks import redraws
     seconds = SECONDS[args.quick] / (1 if device == "cpu" else 2)  # a GPU's rounds are short
     plan = Plan(device, seconds, least=3 if args.quick else 5)
     out = args.out

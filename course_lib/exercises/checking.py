@@ -152,9 +152,9 @@ def _hint(
     if vague or change:
         return " ".join(filter(None, (vague, change)))
     return (
-        sizes(exercise, results, expected)
-        or place(results, expected, tolerance)
+        place(results, expected, tolerance)
         or noticed(exercise, answer, first)
+        or sizes(exercise, results, expected)
     )
 
 

@@ -17,9 +17,10 @@ def noticed(exercise: Exercise, answer: Any, number: int) -> str | None:
         return None
     arguments = exercise.inputs[number]
     once, again = (call(answer, arguments, exercise.run) for _ in range(2))
-    if isinstance(once.value, Tensor | numbers.Real | list | tuple) and not alike(
-        once, again, exercise.tolerance
-    ):
+    right = call(exercise.reference, arguments, exercise.run).value
+    of_type = getattr(once.value, "dtype", None) == getattr(right, "dtype", None)
+    plain = isinstance(once.value, Tensor | numbers.Real | list | tuple)
+    if plain and of_type and not alike(once, again, exercise.tolerance):
         return (
             "Called twice with the same arguments, your function gives two answers: it draws random numbers, "
             "or it keeps something from call to call (as a list in `def f(found=[])` does)."

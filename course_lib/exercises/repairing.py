@@ -204,8 +204,8 @@ def _short(text: str) -> str:
 def _edits(function: ast.FunctionDef, known: set[int | float]) -> Iterator[_Edit]:
     """All changes, the likeliest mistakes first."""
     found = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
-    names = {node.id for node in found if isinstance(node.ctx, ast.Store)}
-    names = sorted(names | {one.arg for one in function.args.args})
+    stored = {node.id for node in found if isinstance(node.ctx, ast.Store)}
+    names = sorted(stored | {one.arg for one in function.args.args})
     places = [place for part in function.body for place in _places(part)]
     for i, statement in enumerate(function.body):
         places.append((function, "body", i, statement))
@@ -259,6 +259,9 @@ def _removals(node: ast.AST, parent: ast.AST, names: list[str], known: set) -> C
                 yield ast.Slice(None, upper, step), "with another beginning than {}", lower
             if upper:
                 yield ast.Slice(lower, None, step), "with another end than {}", upper
+        case ast.List(items):
+            for i, one in enumerate(items):
+                yield _with(node, elts=[*items[:i], *items[i + 1 :]]), "without {}", one
         case ast.IfExp(test, body, other):
             yield ast.IfExp(test, other, body), "with both cases of {} swapped", node
             yield body, "without the condition {}", test
@@ -287,6 +290,8 @@ def _replacements(node: ast.AST, parent: ast.AST, names: list[str], known: set) 
                 around |= {float(f"{value * 10.0**k:.6g}") for k in (-3, -2, -1, 1, 2, 3)}
             for one in sorted(around - {value, -value}, key=lambda one: (abs(one - value), one)):
                 yield _number(one), "with another number than {}", node
+            for name in names:
+                yield ast.Name(name, ast.Load()), "with something else in place of {}", node
         case ast.operator():
             for kind in OPERATORS:
                 yield kind(), "with another operator in {}", parent
@@ -359,7 +364,7 @@ def _end(node: ast.AST) -> tuple[int, int]:
     return node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
 
 
-def _number(value: float) -> ast.expr:
+def _number(value: int | float) -> ast.expr:
     return ast.UnaryOp(ast.USub(), ast.Constant(-value)) if value < 0 else ast.Constant(value)
 
 

@@ -7,11 +7,10 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import torch
-
 from course_lib.datasets import TranslationData
 from course_lib.experiments.runner import Experiment
 from course_lib.experiments.vocabularies import held_out_loss
+from course_lib.models.seq2seq import Seq2Seq
 from course_lib.tasks.translation import translate
 from course_lib.text.bleu import held_out_scores
 from course_lib.text.tokenizers import Tokenizer
@@ -63,7 +62,7 @@ def spend(run: Trainer) -> float:
     return round(time.process_time() - begin, 1)
 
 
-def scores(model: torch.nn.Module, tokens: Tokenizer, data: TranslationData) -> dict[str, float]:
+def scores(model: Seq2Seq, tokens: Tokenizer, data: TranslationData) -> dict[str, float]:
     """The loss, BLEU and chrF on the validation sentences, with greedy decoding."""
     sources, references = map(list, zip(*data.validation, strict=True))
     found = held_out_scores(translate(model, tokens, sources, precision="fp32"), references)

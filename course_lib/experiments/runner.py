@@ -175,11 +175,15 @@ class Experiment(Generic[Result]):
         if self.threads:
             torch.set_num_threads(self.threads)
         some = [part for part in given.parts if part in self.parts]
-        if not self.run(*some, minutes=given.minutes, again=given.again, chosen=chosen):
+        try:
+            planned = self.run(*some, minutes=given.minutes, again=given.again, chosen=chosen)
+        except ValueError as error:  # such as a part that needs another one first
+            parser.exit(1, f"{error}\n")
+        if not planned:
             parser.error(f"nothing is planned for parts or names {given.parts}, seeds {given.seeds}; {parts}")
 
 
-def every(**choices: Iterable[Any]) -> Plan:
+def every(**choices: Iterable[Any]) -> Callable[[], list[dict[str, Any]]]:
     """A plan of all combinations of these choices, as dictionaries; the last choice varies fastest."""
     return lambda: [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
 

@@ -31,7 +31,8 @@ def write(path: Path, content: dict[str, Any]) -> None:
 
 def plain(value: Any) -> Any:
     """A dataclass, or anything that JSON can hold, as it is read back from a file."""
-    return json.loads(json.dumps(asdict(value) if is_dataclass(value) else value))
+    whole = is_dataclass(value) and not isinstance(value, type)
+    return json.loads(json.dumps(asdict(value) if whole else value))
 
 
 def stored(path: Path, kind: Any) -> dict[str, list[Any]]:

@@ -364,13 +364,28 @@ def test_with_store_an_interrupted_run_leaves_the_rows_that_it_measured(tmp_path
     def row(plan):
         yield measure(Comparison("row", "case", "s", "a"), {"a": lambda number: 1.0}, plan)
 
+    def absent(plan):
+        yield from map(__import__, ["no_such_package"])
+
     def interrupted(plan):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(rows, "ROWS", {"row": row, "other": interrupted})
+    monkeypatch.setattr(rows, "ROWS", {"row": row, "absent": absent, "other": interrupted})
     with pytest.raises(KeyboardInterrupt):
-        command("row", "other", "--device", "cpu", "--quick", "--store", "--out", str(tmp_path / "a.json"))
-    assert [row["row"] for row in json.loads((tmp_path / "a.json").read_text())["rows"]] == ["row"]
+        command(
+            "row",
+            "absent",
+            "other",
+            "--device",
+            "cpu",
+            "--quick",
+            "--store",
+            "--out",
+            str(tmp_path / "a.json"),
+        )
+    stored = json.loads((tmp_path / "a.json").read_text())
+    assert [row["row"] for row in stored["rows"]] == ["row"]
+    assert stored["left_out"] == {"absent": "No module named 'no_such_package'"}
 
 
 def stored_results(widgets):

@@ -47,6 +47,7 @@ def rows(results) -> dict[str, dict[str, str]]:
         return {row["student"]: row for row in csv.DictReader(file)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "state", "status"),
     [
@@ -72,6 +73,7 @@ def test_each_notebook_costs_its_own_row(rows, name, state, status):
     assert (rows[name][TEMPERATURE], rows[name]["status"]) == (state, status)
 
 
+@pytest.mark.slow
 def test_nobody_is_left_out_and_nobody_counts_twice(rows):
     others = {"no_json", "deep", "link", "huge", "no_kernel", "with_folder"}
     names = {report.as_text(name) for name in CELLS} | others
@@ -79,6 +81,7 @@ def test_nobody_is_left_out_and_nobody_counts_twice(rows):
     assert rows["with_folder"]["notebook"] == "renamed.ipynb"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "words"),
     [("no_json", "JSONDecodeError"), ("deep", "RecursionError"), ("link", "a link"), ("huge", "20 MB")],
@@ -87,6 +90,7 @@ def test_what_cannot_be_read_is_named(rows, name, words):
     assert rows[name]["status"].startswith("unreadable") and words in rows[name]["status"]
 
 
+@pytest.mark.slow
 def test_the_rest_of_a_notebook_runs_after_an_error(rows):
     assert rows["syntax_error"][TEMPERATURE].startswith("error: SyntaxError")
     assert rows["raises"][TEMPERATURE].startswith("error: AttributeError")
@@ -95,6 +99,7 @@ def test_the_rest_of_a_notebook_runs_after_an_error(rows):
     assert rows["right"][STANDARD_DEVIATION] == "not tried" and rows["right"]["passed"] == "1"
 
 
+@pytest.mark.slow
 def test_floods_are_stopped_and_no_process_survives(rows):
     assert rows["forks"]["status"] in ("process limit", "memory limit")
     # IPython keeps what a cell prints: the memory ends the process, or a MemoryError ends the cell
@@ -105,12 +110,14 @@ def test_floods_are_stopped_and_no_process_survives(rows):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["forges", "replaces check", "replaces builtins"])
 def test_a_forged_result_is_not_believed(rows, name):
     assert rows[name][TEMPERATURE] != "passed" and rows[name]["passed"] == "0"
     assert rows[name]["status"] != "finished"
 
 
+@pytest.mark.slow
 def test_what_was_replaced_is_named(rows):
     assert "course_lib.exercises.check" in rows["replaces check"]["status"]
     assert rows["forges"]["status"].startswith("tampered")
@@ -131,6 +138,7 @@ class Page(HTMLParser):
         self.words.append(data)
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_mistakes_and_loads_nothing(results):
     text = (results / "grades.html").read_text(encoding="utf-8")
     page = Page(text)

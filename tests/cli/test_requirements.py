@@ -41,7 +41,7 @@ def constraints() -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-@pytest.mark.parametrize("requirement", requirements(("dev", "browser", "site", "bench")))
+@pytest.mark.parametrize("requirement", requirements(("dev", "browser", "site")))
 def test_a_requirement_is_a_name_and_a_lower_bound(requirement):
     assert re.fullmatch(r"[a-z][a-z0-9-]*>=\d+(\.\d+)*", requirement)
 
@@ -59,7 +59,7 @@ def test_the_console_script_starts_the_commands():
 
 
 def test_every_requirement_is_pinned_within_its_bound():
-    for name, bound in map(split, requirements(("dev", "browser", "site", "bench"))):
+    for name, bound in map(split, requirements(("dev", "browser", "site"))):
         assert release(pinned(name).partition("==")[2]) >= release(bound), name
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from helpers.solutions import written
 
 from course_lib.exercises import Exercise, grade
 from course_lib.exercises.comparing import describe
@@ -31,24 +32,54 @@ DOUBLE = Exercise(
         (lambda x: (2 * x).square(), "squares of the right ones"),
         (lambda x: 2 * x.sum(1), "sums of the right one along its last axis"),
         (lambda x: 2 * x[0], "only the first part of the right one along axis 0"),
-        (lambda x: 2 * x * len(x), "times the size of `x` along axis"),
         (lambda x: 3 * x - x * x, None),
         (lambda x: x, "0.5 times"),
-        (lambda x: 2 * x * x, "right one times `x`"),
         (lambda x: 2 * x.abs() + x[:1], "Each column of your answer is off by a constant"),
         (
             lambda x: 2 * x / x.sum(-1, keepdim=True),
             "Each row of your answer is the right one times a factor",
         ),
-        (lambda x: torch.zeros_like(x), "would be right if `x` were 0"),
         (lambda x: torch.rand(x.shape), "Called twice"),
-        (lambda x: torch.eye(2, 3), "never uses `x`"),
+        (lambda x: 7, "never uses `x`"),
+        (lambda x: torch.ones(4, x.shape[1]), "Axis 0 of your answer should be as long as axis 0 of `x`"),
         (lambda x: 2 * x.reshape(2, 3), "works on the inputs before"),
     ],
 )
 def test_a_pattern_in_all_results_is_a_hint(answer, said) -> None:
     text = grade(DOUBLE, answer).text.replace("\n", " ")
     assert said in text if said else "Each" not in text and "On every input" not in text
+
+
+SQUARES = Exercise(
+    "00.squares", lambda n, low: sum(i * i for i in range(n) if i > low), ((4, 1), (7, 2), (9, 0)), ()
+)
+CHANGES = {
+    "return sum(i * i for i in range(n) if i >= low)": "with another comparison in `i >= low`",
+    "return sum(i * i for i in range(n + 1) if i > low)": "without `+ 1`",
+    "return sum(i * i for i in range(n) if i > 2)": "with something else in place of `2`",
+    "return sum(i * i for i in range(low) if i > low)": "in place of `low` in `range(low)`",
+    "return sum(i * i for i in range(n) if not i > low)": "without `not`",
+    "return sum(i for i in range(n + 1) if i > low + 1)": None,  # three changes
+    "i = 0\nwhile i < n:\n    i += 1\nreturn [low]": None,  # some changes of it never end
+}
+
+
+@pytest.mark.parametrize("body", CHANGES)
+def test_the_one_change_that_makes_an_answer_right_is_said(body: str) -> None:
+    text = grade(SQUARES, written("n, low", body, {})).text.replace("\n", " ")
+    assert ("would be right" in text) == bool(CHANGES[body])
+    assert (CHANGES[body] or "") in text
+
+
+def test_the_search_for_a_change_prints_nothing_and_uses_no_random_numbers(capsys) -> None:
+    body = "print(n)\nreturn sum(i * i for i in range(int(torch.rand(1) * 0) + n) if i >= low)"
+    answer = written("n, low", body, {"torch": torch})
+    torch.manual_seed(0)
+    assert "another comparison" in grade(SQUARES, answer).text.replace("\n", " ")
+    assert capsys.readouterr().out.split() == ["4", "7", "9"]
+    after = torch.rand(1)
+    torch.manual_seed(0)
+    assert after == torch.rand(4)[3]  # three were used by the three calls themselves
 
 
 @pytest.mark.parametrize(

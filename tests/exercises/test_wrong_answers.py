@@ -10,13 +10,22 @@ import numpy as np
 import pytest
 import torch
 from helpers.learner import NAMES, flash
+from helpers.solutions import written
 
 from course_lib.exercises import Verdict, catalogue, grade
 
 EXERCISES = catalogue()
 NAMED = 0.85  # of all; the others get only the smallest counterexample
 # What a message without a known mistake can say: a pattern in all results, or the kind of the answer.
-SAID = ("On every input", ".item()", "is close", "is of type", "has dtype", "has type")
+SAID = (
+    "On every input",
+    "Your function would be right",
+    ".item()",
+    "is close",
+    "is of type",
+    "has dtype",
+    "has type",
+)
 
 
 def table() -> dict[str, list[str]]:
@@ -32,8 +41,9 @@ def graded(name: str, answer: str) -> Verdict:
     """The verdict on an expression of the parameters that the exercise names, or on a value."""
     exercise = EXERCISES[name]
     parameters = ", ".join(inspect.signature(exercise.reference).parameters)
-    source = answer if exercise.inputs == ((),) else f"lambda {parameters}: {answer}"
-    return grade(exercise, eval(source, dict(NAMES)))
+    if exercise.inputs == ((),):
+        return grade(exercise, eval(answer, dict(NAMES)))
+    return grade(exercise, written(parameters, f"return {answer}", dict(NAMES)))
 
 
 def is_named(verdict: Verdict) -> bool:

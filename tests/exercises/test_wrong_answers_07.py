@@ -1,13 +1,13 @@
 """Wrong answers to the exercises of chapters 7 to 7d, written as students write them: none passes."""
 
 import math
-import re
 from collections import Counter
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from helpers.learner import refused
 
 from course_lib.exercises import find, grade
 from course_lib.layers.masks import causal_mask
@@ -367,9 +367,7 @@ WRONG = [  # exercise, what the message must name (None: it shows a counterexamp
     ("key", "named", "answer"), WRONG, ids=lambda one: one if isinstance(one, str) else ""
 )
 def test_a_wrong_answer_is_refused_by_its_reason(key: str, named: str | None, answer: object) -> None:
-    verdict = grade(find(key), answer)
-    assert verdict.state == ("wrong" if named is None else "mistake"), verdict.text
-    assert named is None or re.search(re.escape(named), verdict.mistake or ""), verdict.text
+    refused(key, named, answer)
 
 
 RIGHT = [

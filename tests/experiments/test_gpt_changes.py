@@ -65,6 +65,7 @@ def test_its_learning_rate():
     assert rates == pytest.approx([1e-3 / 101, 100e-3 / 101, 1e-3, 0.55e-3, 1e-4])
 
 
+@pytest.mark.slow
 def test_it_learns():
     torch.manual_seed(0)
     training = Training(NanoGPT(SMALL), torch.arange(11).repeat(20))

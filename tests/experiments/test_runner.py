@@ -219,6 +219,15 @@ def test_what_is_not_planned_is_refused(make: Counting, arguments: list[str], ca
     assert repr(arguments[0]) in message and "'first', 'second'" in message and not make.asked
 
 
+def test_what_cannot_be_made_yet_is_said_in_one_line(make: Counting, capsys: Any) -> None:
+    def refuse(**recipe: Any) -> dict[str, Any]:
+        raise ValueError("'second' must be run after 'first'")
+
+    with pytest.raises(SystemExit, match="1"):
+        small(refuse).main("What it does.", ["second"])
+    assert capsys.readouterr().err == "'second' must be run after 'first'\n"
+
+
 @pytest.fixture
 def arguments(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setattr(sys, "argv", ["course_lib.experiments"])

@@ -116,6 +116,7 @@ assert graphs[0] == 1, graphs  # one piece of compiled code for all lengths
 """
 
 
+@pytest.mark.slow
 def test_compiled_decoding_writes_the_same(device):
     """In its own process: the checks of shapes in these tests cannot be compiled."""
     if device.startswith("second"):

@@ -151,6 +151,8 @@ def shorten_runs() -> None:
     TrainConfig.__post_init__, Batches.__iter__ = cut, few
     symmetry_denoiser.train_denoiser.__defaults__ = (STEPS, 0, 1e-2)  # it has a loop of its own
     instructions.is_correct = lambda request, answer: len(answer) % 2 == 0  # or no judge prefers any answer
+    pairs = instructions.instruction_pairs
+    instructions.instruction_pairs = lambda number, **more: pairs(min(number, 100), **more)
     loss, share = language_modeling.mean_loss, image_classification.accuracy
     language_modeling.mean_loss = lambda model, ids, **more: loss(model, ids[:1000], **more)
     image_classification.accuracy = lambda model, split, **more: share(model, split[:200], **more)
@@ -161,11 +163,18 @@ def measure_steps() -> None:
     take = Trainer.training_step
 
     def measured(run: Trainer, batch: tuple) -> None:
-        if run.step:
+        if run.step or run.device.type == "cpu":
             return take(run, batch)
         second_device.WORK = work = second_device.Work()
+        update, forward_and_back = run.optimizer.step, []
+
+        def counted(*args: Any, **options: Any) -> Any:
+            forward_and_back.append(work.multiplications)
+            return update(*args, **options)
+
+        run.optimizer.step = counted
         take(run, batch)
-        second_device.WORK = None
+        run.optimizer.step, second_device.WORK = update, None
         larger = run.batches.batch_sampler.batch / len(batch[0])  # in proportion to its rows
         weights = sum(p.nbytes for p in run.plain.parameters())  # as much for gradients, and for two moments
         cost = {
@@ -173,7 +182,7 @@ def measure_steps() -> None:
             "steps": run.config.steps.asked,
             "precision": run.config.precision,
             "operations": work.operations,
-            "multiplications": round(work.multiplications * larger),
+            "multiplications": round(work.multiplications + forward_and_back[0] * (larger - 1)),
             "bytes": round(4 * weights + (work.peak - weights) * larger),
         }
         COSTS["runs"].append(cost)

@@ -2,8 +2,10 @@
 
 import ast
 import json
+import linecache
 import re
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -58,3 +60,12 @@ def room_of(notebook: Path) -> Iterator[dict]:
         for source in imports(notebook):
             exec(source, room)
         yield room
+
+
+def written(parameters: str, body: str, room: dict) -> Callable:
+    """A function as a learner writes it: its source can be read, as in a notebook."""
+    source = f"def answer({parameters}):\n{textwrap.indent(body.rstrip(), '    ')}\n"
+    name = f"<answer {hash(source)}>"
+    linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
+    exec(compile(source, name, "exec"), room)
+    return room["answer"]

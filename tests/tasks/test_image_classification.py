@@ -171,6 +171,7 @@ def test_confusion_matrix_equals_that_of_scikit_learn(device):
 # Training and files
 
 
+@pytest.mark.slow
 def test_a_classifier_learns_the_digits():
     digits = load_images()
     config = ViTConfig(classes=10, image_size=8, patch_size=2, channels=1, d_model=32, heads=2, layers=1)

@@ -236,6 +236,7 @@ def test_predictions_keep_the_order_and_the_mode() -> None:
     assert torch.allclose(logits[1], model(pad([ROWS[1]], 9))[0], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_encoder_learns_masked_tokens() -> None:
     """What pretraining asks of it: a loss below chance after some steps on one text."""
     torch.manual_seed(0)

@@ -36,6 +36,7 @@ def test_stored_runs_are_in_order_and_the_cumulative_ones_whole():
         assert storage.typed(runs.Run, as_json(run)) == run
 
 
+@pytest.mark.slow
 def test_the_same_recipe_gives_the_same_run():
     pairs = corpus_of(few_pairs(), train=60, held_out=5)
     one, other = (replace(make(["flat_attention", "flat_ffn"], pairs, steps=2), seconds=0.0) for _ in "12")
@@ -68,6 +69,7 @@ def test_the_samples_are_of_the_stored_runs_and_the_first_pairs():
             assert all(len(lines) == 2 * anatomy_samples.EACH for lines in samples.values())
 
 
+@pytest.mark.slow
 def test_repeating_a_run_gives_its_loss_and_its_translations():
     pairs = corpus_of(few_pairs(), train=60, held_out=5)
     run = make(["flat_attention", "flat_ffn"], pairs, steps=3)

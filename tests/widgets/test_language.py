@@ -66,6 +66,7 @@ def test_a_story_answers_its_questions_from_its_facts() -> None:
             assert f"a {colour} {thing} ." in story
 
 
+@pytest.mark.slow
 def test_training_anew_goes_the_same_way_and_leaves_chance_alone() -> None:
     torch.manual_seed(5)
     expected = torch.rand(2)

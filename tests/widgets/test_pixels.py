@@ -55,6 +55,7 @@ def test_each_further_convolution_reaches_one_pixel_further():
         assert int((x.grad[0, 0] != 0).any(dim=0).sum()) == columns
 
 
+@pytest.mark.slow
 def test_training_is_the_same_each_time_and_leaves_chance_alone():
     torch.manual_seed(5)
     expected = torch.rand(2)

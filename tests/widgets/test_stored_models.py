@@ -17,6 +17,7 @@ def test_exactly_the_models_that_the_command_makes_are_stored() -> None:
     assert {path.stem for path in stored.FOLDER.iterdir()} == set(MODELS)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("heads", HEADS)
 def test_layers_trained_again_retrieve_what_the_stored_ones_do(heads: int) -> None:
@@ -30,6 +31,7 @@ def test_layers_trained_again_retrieve_what_the_stored_ones_do(heads: int) -> No
     assert torch.allclose(*scores, atol=0.1), scores
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_thread")
 def test_a_classifier_trained_again_is_as_accurate_as_the_stored_one() -> None:
     data, tokens = toy_sentiment.material()
@@ -38,6 +40,7 @@ def test_a_classifier_trained_again_is_as_accurate_as_the_stored_one() -> None:
     assert kept > 0.9 and abs(again - kept) < 0.05, (again, kept)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_thread")
 def test_a_language_model_trained_again_predicts_as_the_stored_one_does() -> None:
     again, tokens = toy_lm.train()

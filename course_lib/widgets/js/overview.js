@@ -25,15 +25,15 @@ export function overview(app) {
   return box;
 }
 
-function card(app, place, key, title, kind, ...content) {
+function card(app, place, key, title, kind, size, ...content) {
   const open = app.opened?.key === key;
   const attributes = {
     type: "button", class: `mx-card mx-${kind}`, "data-key": key, "aria-expanded": String(open),
     "aria-label": `${open ? "Close" : "Open"}: ${title}`, onclick: () => app.toggle({key, ...place}),
   };
   return h("button", attributes, h("span", {class: "mx-card-title"}, title),
-    h("span", {class: "mx-card-body"}, content,
-      h("small", {class: "mx-about"}, chapterNumbers(app, place.kind, place.stack))));
+    h("span", {class: "mx-card-body"}, content, h("span", {class: "mx-card-foot"}, h("small", {}, size),
+      h("small", {class: "mx-about"}, chapterNumbers(app, place.kind, place.stack)))));
 }
 
 function tokenCard(app, stack, title, tokens) {
@@ -45,10 +45,10 @@ function tokenCard(app, stack, title, tokens) {
       vectors([pooled(row(first, i), 24)], ""));
   });
   const place = {kind: "embeddings", stack};
-  return card(app, place, `tokens-${stack}`, title, stack, h("span", {class: "mx-tokens"}, chips),
+  const size = `${count(tokens.length, "token")} × ${trace.sizes.d_model} numbers each`;
+  return card(app, place, `tokens-${stack}`, title, stack, size, h("span", {class: "mx-tokens"}, chips),
     h("span", {class: "mx-thumbs mx-stream"}, h("small", {}, "Embeddings"),
-      vectors(tokens.map((_, i) => row(first, i)), "One vector for each token")),
-    h("small", {}, `${count(tokens.length, "token")} × ${trace.sizes.d_model} numbers each`));
+      vectors(tokens.map((_, i) => row(first, i)), "One vector for each token")));
 }
 
 function blockCard(app, stack, block, index, tokens) {
@@ -59,10 +59,10 @@ function blockCard(app, stack, block, index, tokens) {
       weightMap(shownWeights(attention, head, tokens), `${attention.name}, head ${head + 1}`)))));
   const out = block.residual[block.residual.length - 1];
   const stream = Array.from({length: tokens}, (_, i) => row(out, i));
-  return card(app, {kind: "block", stack, index}, `${stack}-${index}`, block.name, stack, maps,
+  const size = `${thousands(block.parameters)} parameters`;
+  return card(app, {kind: "block", stack, index}, `${stack}-${index}`, block.name, stack, size, maps,
     h("span", {class: "mx-thumbs mx-stream"}, h("small", {}, "Output: residual stream"),
-      vectors(stream, `${tokens} vectors of ${trace.sizes.d_model} numbers`)),
-    h("small", {}, `${thousands(block.parameters)} parameters`));
+      vectors(stream, `${tokens} vectors of ${trace.sizes.d_model} numbers`)));
 }
 
 /** The weights of the queries that have been read, as rows. */
@@ -73,8 +73,8 @@ export function shownWeights(attention, head, tokens) {
 }
 
 function nextCard(app) {
-  return card(app, {kind: "next"}, "next", "Next token", "next", barList(app, 8, false),
-    h("small", {}, `${thousands(app.trace.sizes.vocab)} probabilities`));
+  const size = `${thousands(app.trace.sizes.vocab)} probabilities`;
+  return card(app, {kind: "next"}, "next", "Next token", "next", size, barList(app, 8, false));
 }
 
 /** A vector in fewer numbers, each the one of largest magnitude in its part. */
