@@ -3,6 +3,7 @@
 import torch
 
 from course_lib.datasets import TextFiles
+from course_lib.datasets.text_files import own_path
 from course_lib.experiments import recipes
 from course_lib.text.tokenizers import UNK
 from course_lib.training import run_record
@@ -16,6 +17,8 @@ def evaluation(run, data):
 
     Raises ValueError if the run's own data has changed: what is its test part now may have been trained on.
     """
+    if isinstance(data, str):
+        own_path(data)  # which says what there is if there is no such data
     scorer, same = SCORERS[run.task], data == run.settings.get("data")
     try:
         split = scorer.load(run, data)
@@ -99,7 +102,6 @@ class Text:
     @staticmethod
     def load(run, data):
         from course_lib.datasets import load_text
-        from course_lib.datasets.text_files import own_path
 
         return TextFiles(path) if (path := own_path(data)) else load_text(data)
 
