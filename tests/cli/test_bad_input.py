@@ -83,7 +83,7 @@ def nothing_starts(tmp_path, monkeypatch) -> Path:
         "load_translation",
         lambda name, max_words: pairs if name == "spa-eng" else load_translation(name, max_words=max_words),
     )
-    monkeypatch.setattr(environment, "ensure", lambda extras=(): None)
+    monkeypatch.setattr(environment, "ensure", lambda *extras_and_needed: None)
     monkeypatch.setattr(environment, "become", started)
     monkeypatch.setattr(present, "command", started)
     monkeypatch.setattr(colab_test, "set_up", started)
