@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -13,6 +14,9 @@ import jaxtyping
 import matplotlib
 import pytest
 
+# The shape checks change the bytecode of course_lib. What a test process compiles is not stored: with several
+# threads, jaxtyping can store it in the place where processes without these checks look.
+sys.dont_write_bytecode = True
 matplotlib.use("Agg")
 hypothesis.settings.register_profile("the same examples in each run", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("the same examples in each run")

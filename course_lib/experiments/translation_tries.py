@@ -99,6 +99,11 @@ class Run:
         """Whether it was trained on few pairs."""
         return VARIANTS[self.name].few
 
+    @property
+    def passes(self) -> float:
+        """The number of epochs."""
+        return self.steps * self.batch / self.pairs
+
 
 PRESET, WARMUP, AVERAGE = "spa-eng-8-original", 0.1, 0.99  # warm-up: fraction of the steps
 

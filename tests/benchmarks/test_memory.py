@@ -20,7 +20,7 @@ def notebook(folder, *sources):
 
 @LINUX
 def test_what_was_freed_counts_and_the_file_stays_as_it_was(tmp_path):
-    empty = peak(notebook(tmp_path, "pass"))
+    empty = min(peak(notebook(tmp_path, "pass")) for _ in range(2))  # the first may compile what it imports
     path = notebook(tmp_path, "held = b'x' * 200_000_000", "del held")
     before = path.read_bytes()
     assert 190e6 < peak(path) - empty < 230e6
