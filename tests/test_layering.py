@@ -103,6 +103,11 @@ def test_imports_point_down(path):
         assert LEVEL[other] <= LEVEL[own], f"{own} imports {other}, which is above it"
 
 
+def test_shapes_are_checked_in_every_package_with_shapes(pytestconfig):
+    checked = pytestconfig.getoption("jaxtyping_packages").split(",")[:-1]
+    assert sorted(checked) == sorted(f"course_lib.{name}" for name in LAYERS if name != "exercises")
+
+
 def test_an_import_upwards_would_be_seen():
     assert imported_packages("def f():\n    from course_lib.training.trainer import train") == {"training"}
     assert imported_packages("from course_lib import text, layers") == {"text", "layers"}
