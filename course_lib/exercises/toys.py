@@ -12,7 +12,7 @@ def norm(x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
 
 
 def unit(x: Float[Tensor, "*shape"], axis: int = -1) -> Float[Tensor, "*shape"]:
-    """RMSNorm without gain, along one axis."""
+    """RMSNorm without gain."""
     return x / (x.square().mean(axis, keepdim=True) + 1e-5).sqrt()
 
 
