@@ -247,7 +247,7 @@ def image_files(path: PathLike) -> tuple[list[Path], list[str]]:
         raise ValueError(f"{folder} is a file, not a folder with a folder for each class")
     classes = [one for one in sorted(folder.iterdir()) if one.is_dir() and one.name[0] not in "._"]
     if not classes:
-        raise ValueError(f"{folder} holds no folders: put the images of each class into a folder of its own")
+        raise ValueError(f"{folder} holds no folders: put the images of each class into its own folder")
     if {one.name.lower() for one in classes} <= {"train", "training", "val", "valid", "validation", "test"}:
         names = ", ".join(one.name for one in classes)
         raise ValueError(f"{folder}: {names} are not classes; give the folder that holds a folder per class")
