@@ -244,5 +244,5 @@ def test_one_command_runs_all_experiments_and_lists_them(arguments: list[str], c
     command.main(["norms", "grid"])
     assert "grid: everything is stored already" in capsys.readouterr().out
     sys.argv[1:] = ["blocks"]  # and each module is a command, as files and notebooks call it
-    runpy.run_module("course_lib.experiments.norms", run_name="__main__", alter_sys=True)
+    runpy.run_module("course_lib.chapters.ch05_blocks.norms", run_name="__main__", alter_sys=True)
     assert "blocks: everything is stored already" in capsys.readouterr().out
