@@ -61,7 +61,7 @@ class Experiment(Generic[Result]):
     @property
     def path(self) -> Path:
         """The file of results."""
-        return Path(self.module).parent / "results" / f"{self.name or self.command}.json"
+        return storage.results_of(self.module) / f"{self.name or self.command}.json"
 
     @property
     def command(self) -> str:

@@ -12,6 +12,11 @@ from course_lib.utils.files import atomic_path
 Run = dict[str, Any]
 
 
+def results_of(module: str | Path) -> Path:
+    """The folder with the results of the experiment in this file."""
+    return Path(module).parent / "results"
+
+
 def read(path: Path) -> dict[str, Any]:
     """The content of a file of results. Raises FileNotFoundError if there is none."""
     return json.loads(path.read_text(encoding="utf-8"))

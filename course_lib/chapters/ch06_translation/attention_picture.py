@@ -1,6 +1,6 @@
 """The picture in docs/results.md: where a trained translator attends while it translates.
 
-python -m course_lib.chapters.ch06_translation.attention_picture runs/translation-spa-eng/model "I read a book."
+python -m course_lib.chapters.ch06_translation.attention_picture runs/NAME/model "I read a book."
 """
 
 import sys

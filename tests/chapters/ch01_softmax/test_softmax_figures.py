@@ -10,6 +10,7 @@ from helpers.drawn_text import Draw, drawing, undrawn
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from course_lib import viz
 from course_lib.chapters.ch00_why_attention import recurrence_figures
 from course_lib.chapters.ch01_softmax import softmax_figures
 
@@ -31,9 +32,7 @@ def both_axes() -> None:
 
 def seeds() -> None:
     runs = {"GRU": [[0.2, 0.4], [0.9, 1.0]], "attention": [[0.7, 0.8], [1.0, 1.0]]}
-    recurrence_figures.plot_seeds(
-        (4, 16), runs, chance=0.25, xlabel="width", ylabel="accuracy", alt="Both rise."
-    )
+    viz.plot_seeds((4, 16), runs, chance=0.25, xlabel="width", ylabel="accuracy", alt="Both rise.")
 
 
 FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and what its alt text says

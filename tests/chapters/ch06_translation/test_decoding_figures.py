@@ -7,6 +7,7 @@ import pytest
 import torch
 from helpers.drawn_text import Draw, assert_legible, drawing
 
+from course_lib import viz
 from course_lib.chapters.ch06_translation import decoding_figures as drawn
 
 TEXTS = {("es", "frío", "EOS"): 0.2, ("hace", "frío", "EOS"): 0.36, ("es", "un", "frío", "EOS"): 0.15,
@@ -20,7 +21,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
         "6 texts.*es frío EOS, with probability 0.20.*hace frío EOS, with 0.36",
     ),
     "cost": (lambda: drawn.plot_decoding_cost((5, 10), COST, COST), "counted and measured"),
-    "truncation": (lambda: drawn.plot_truncation(("a", "b", "c"), TRUNCATED), "k = 2: 0.62, 0.38, 0.00"),
+    "truncation": (lambda: viz.plot_truncation(("a", "b", "c"), TRUNCATED), "k = 2: 0.62, 0.38, 0.00"),
     "speculative": (drawn.diagram_speculative, "one after them.*first two agree, the third does not"),
 }
 

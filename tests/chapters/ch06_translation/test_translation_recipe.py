@@ -22,7 +22,7 @@ def tiny(monkeypatch, tmp_path):
         "untied": recipes.from_modern("untied", untied=True, **SMALL),
     }
     monkeypatch.setattr("course_lib.datasets.load_translation", lambda name, max_words: DATA)
-    monkeypatch.setattr(storage, "RESULTS", tmp_path)
+    monkeypatch.setattr(storage, "results_of", lambda module: tmp_path)
     monkeypatch.setattr(recipes, "VARIANTS", variants)
     monkeypatch.setattr(recipes, "STEPS", 6)
     monkeypatch.setattr(equal_cost, "TURN", 1)

@@ -36,7 +36,7 @@ def tiny(monkeypatch, tmp_path):
         "few-r-drop": tries.Variant(about="R-Drop", settings={**SMALL, "dropout": 0.1}, few=True, r_drop=5.0),
     }
     monkeypatch.setattr("course_lib.datasets.load_translation", lambda name, max_words: DATA)
-    monkeypatch.setattr(storage, "RESULTS", tmp_path)
+    monkeypatch.setattr(storage, "results_of", lambda module: tmp_path)
     monkeypatch.setattr(tries, "VARIANTS", variants)
     for name, value in {"STEPS": 6, "FEW_STEPS": 4, "FEW": 10}.items():
         monkeypatch.setattr(tries, name, value)

@@ -91,7 +91,7 @@ def small_runs(monkeypatch, tmp_path):
     tokens = CharTokenizer.train([text])
     ids = torch.tensor(tokens.encode(text))
     monkeypatch.setattr(stored_runs, "material", lambda: (tokens, ids, ids[:200]))
-    monkeypatch.setattr(storage, "RESULTS", tmp_path)
+    monkeypatch.setattr(storage, "results_of", lambda module: tmp_path)
     monkeypatch.setattr(stored_runs, "CONTEXT", 16)
     return tokens
 

@@ -31,7 +31,7 @@ def test_bleus_are_sorted_by_pairs_and_hold_a_score_for_each_seed() -> None:
 
 
 def test_the_time_of_pretraining_is_stored_with_a_run(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(storage, "RESULTS", tmp_path)
+    monkeypatch.setattr(storage, "results_of", lambda module: tmp_path)
     recipe = runs.Recipe(pairs=250, start=runs.NOTHING, seed=3)
     run = runs.Run(recipe=recipe, bleu=1.5, losses=(6.0, 5.5), bleus=(0.5, 1.5), seconds=0.1)
     runs.EXPERIMENT.add("pairs", run)

@@ -95,7 +95,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Tiny runs on a text of a few lines, stored elsewhere."""
     ids = torch.arange(11).repeat(120)
     monkeypatch.setattr(scaling, "material", lambda: scaling.Material(ids, ids[:100], 11))
-    monkeypatch.setattr(storage, "RESULTS", tmp_path)
+    monkeypatch.setattr(storage, "results_of", lambda module: tmp_path)
     for name, value in {"CONTEXT": 8, "BATCH": 2, "WIDTHS": (4, 8), "STEPS": (3, 6), "SEEDS": (0, 1)}.items():
         monkeypatch.setattr(scaling, name, value)
     for name, value in {"D_HEAD": 4, "RATES": (0.1,), "LARGER_WIDTH": 16, "LARGER_STEPS": 12}.items():

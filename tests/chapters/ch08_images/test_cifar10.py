@@ -20,7 +20,7 @@ def small_runs(monkeypatch, tmp_path):
     data = ImageData(name="cifar10", classes=names, train=split, validation=split[:20], test=split[20:45])
     monkeypatch.setattr(stored_runs, "images", lambda: data)
     monkeypatch.setattr("course_lib.datasets.load_images", lambda name: data)
-    monkeypatch.setattr(storage, "RESULTS", tmp_path)
+    monkeypatch.setattr(storage, "results_of", lambda module: tmp_path)
     monkeypatch.setattr(stored_runs, "EPOCH", 2)
     monkeypatch.setattr(stored_runs, "STEPS", 2)
     preset, small = stored_runs.preset, {"d_model": 16, "heads": 2, "batch": 20}

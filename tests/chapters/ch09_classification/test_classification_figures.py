@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from helpers.drawn_text import Draw, assert_legible, drawing
 
+from course_lib import viz
 from course_lib.chapters.ch09_classification import classification_figures as drawn
 
 SEEDS = {"class token": [98.9, 98.1, 98.3], "causal, last token": [99.1, 99.2, 97.0], "frozen": [61.0]}
@@ -22,7 +23,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
         "class token; causal, last token; frozen. Lines: bag of words",
     ),
     "attention": (lambda: drawn.plot_class_attention([WEIGHTS, WEIGHTS]), "2 bar charts"),
-    "lora": (drawn.diagram_lora, "B starts at zero"),
+    "lora": (viz.diagram_lora, "B starts at zero"),
 }
 
 
