@@ -5,31 +5,13 @@ Standard library only at import; even a Python that is too old can import it.
 
 from __future__ import annotations
 
-import os
 import re
 import sys
-import tempfile
 import traceback
 from pathlib import Path
 
 RUNTIME = "https://aka.ms/vs/17/release/vc_redist.x64.exe"
 MODULES = {"ipython": "IPython", "scikit-learn": "sklearn"}  # of packages whose module has another name
-USED = (
-    ".jupyter",
-    ".ipython",
-    ".config",
-    ".local",
-    ".local/share",
-    ".local/share/jupyter",
-    "Library",
-)  # at home
-PLACES = {
-    "MPLCONFIGDIR": "matplotlib",
-    "IPYTHONDIR": "ipython",
-    "JUPYTER_CONFIG_DIR": "config",
-    "JUPYTER_DATA_DIR": "data",
-    "JUPYTER_RUNTIME_DIR": "runtime",
-}
 
 
 def start() -> None:
@@ -39,17 +21,18 @@ def start() -> None:
     """
     if sys.version_info < (3, 11):  # noqa: UP036 - a notebook's kernel may be any Python
         raise RuntimeError(f"The course needs Python 3.11 or newer; {here()}")
-    spare_home()
     try:
         from course_lib.utils.device import device_summary
+        from course_lib.utils.home import spare_home
         from course_lib.viz import use_style
 
+        spare_home()
         use_style()
         print(device_summary())
     except Exception as problem:  # a broken installation can raise anything
         if not (known := explanation(problem)):
             raise
-        raise RuntimeError(known) from None
+        raise RuntimeError(f"{problem}\n{known}") from None
 
 
 def here() -> str:
@@ -66,9 +49,9 @@ def explanation(problem: BaseException) -> str | None:
     from course_lib.cli.requirements import missing
 
     if file := shadow(problem):
-        return f"{file} takes the place of a package with this name: rename it, then restart. ({problem})"
+        return f"{file} takes the place of a package with this name: rename it, then restart."
     if re.search(r"WinError (126|1114)|DLL load failed|c10\.dll", str(problem)):
-        return f"PyTorch needs the Microsoft Visual C++ runtime: install {RUNTIME}, then restart. ({problem})"
+        return f"PyTorch needs the Microsoft Visual C++ runtime: install {RUNTIME}, then restart."
     if isinstance(problem, ImportError) and (lacking := missing()):
         return f"This Python lacks {', '.join(lacking)}; {here()}"
     return None
@@ -84,21 +67,3 @@ def shadow(problem: BaseException) -> Path | None:
     loaded |= {frame.filename for frame in traceback.extract_tb(problem.__traceback__)}
     files = (Path.cwd() / f"{name}.py" for name in sorted(taken))
     return next((file for file in files if str(file) in loaded), None)
-
-
-def spare_home() -> str:
-    """If the home folder cannot be written, use a temporary one for settings, here and in child processes.
-
-    Returns a sentence that says so, or "".
-    """
-    home = Path.home()
-    used = [home, *(home / one for one in USED if (home / one).exists())]
-    locked = [one for one in used if not os.access(one, os.W_OK)]
-    new = {name: place for name, place in PLACES.items() if name not in os.environ}
-    if not (locked and new):
-        return ""
-    folder = Path(tempfile.mkdtemp(prefix="course_lib-"))
-    for name, place in new.items():
-        (folder / place).mkdir(exist_ok=True)
-        os.environ[name] = str(folder / place)
-    return f"{locked[0]} cannot be written: the settings of Jupyter and matplotlib are now in {folder}."
