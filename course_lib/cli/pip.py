@@ -54,7 +54,7 @@ VERSIONS = (
     (
         r"from versions: (?!none)",
         "The package index in use lacks this version, or has it for other Pythons only.\n"
-        "Use Python 3.11, 3.12 or 3.13; if pip uses a mirror (see `pip config list`), set PIP_INDEX_URL=https://pypi.org/simple.",
+        "Use Python 3.11, 3.12 or 3.13; if `pip config list` shows a mirror: PIP_INDEX_URL=https://pypi.org/simple",
     ),
 )
 

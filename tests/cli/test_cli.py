@@ -246,7 +246,7 @@ FAILURES = {  # the lines of pip that tell the cause, others around them, and a 
     "certificate": ([f"Could not fetch URL https://i/torch/: {'x' * 400} {TLS} - skipping"], [NONE, NO_MATCH],
                     "PIP_CERT and REQUESTS_CA_BUNDLE"),
     "certificate, and a mirror without one": (
-        [f"Could not fetch URL https://i/torch/: {TLS}"], [NONE.replace("none", "2.9.0"), NO_MATCH], "PIP_CERT"),
+        [f"Could not fetch URL https://i/: {TLS}"], [NONE.replace("none", "2.9.0"), NO_MATCH], "PIP_CERT"),
     "clock": (["SSLError: certificate verify failed: certificate is not yet valid"], [NONE], "Set the clock"),
     "password": (["ProxyError('Cannot connect to proxy.', OSError('407 Proxy Authentication Required'))"],
                  [NONE, NO_MATCH], "NAME:PASSWORD@HOST"),
