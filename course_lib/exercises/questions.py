@@ -96,12 +96,14 @@ def quiz(chapter: str, answers: object = None) -> Text:
 def conclude(chapter: str, text: object) -> Text:
     """What to compare a written answer to the chapter's question with, once there is one.
 
-    text: two or three sentences. Nobody grades them.
+    text: two or three sentences. Nobody grades them. Raises ValueError for a chapter without a question.
 
     >>> conclude("05", "")
     Not written yet. Answer in two or three sentences between the quotes, and run the cell.
     """
     points = read(chapter).points
+    if not points:
+        raise ValueError(f"chapter {chapter} has no question to answer in writing")
     words = len(text.split()) if isinstance(text, str) else 0
     if words < FEWEST_WORDS:
         said = f"Only {words} words so far. " if words else "Not written yet. "
