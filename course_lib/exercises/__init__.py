@@ -6,6 +6,7 @@ from typing import Any
 
 from course_lib.exercises.checking import Verdict, grade
 from course_lib.exercises.exercise import Exercise, Mistake
+from course_lib.exercises.questions import conclude, quiz, recall
 from course_lib.exercises.table import read_exercises
 from course_lib.utils.progress import remember, summary
 
@@ -16,9 +17,12 @@ __all__ = [
     "answer_or_reference",
     "catalogue",
     "check",
+    "conclude",
     "find",
     "grade",
     "progress",
+    "quiz",
+    "recall",
 ]
 
 CHAPTERS = Path(__file__).parents[1] / "chapters"
