@@ -12,8 +12,10 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
+from course_lib.cli.grading import flags
 from course_lib.utils.chapters import CHAPTER
 
 CHECKED = re.compile(rf"""\bcheck\(\s*["']({CHAPTER}\.\w+)["']""")
@@ -39,6 +41,7 @@ def main(path: str, chapter: str, memory: str, processes: str) -> None:
     found = main_chapter(CHECKED.findall("\n".join(cells)))
     report({"chapter": found})
     if found and (not chapter or chapter == found):
+        report({"flags": flags.found(cells, solution_names([one for ids in asked for one in ids]))})
         run_cells(cells, asked, report)
     report({"finished": True})
 
@@ -113,11 +116,47 @@ def run_cells(cells: list[str], asked: list[list[str]], report: Callable[[dict],
         done = shell.run_cell(source)
         problem = done.error_before_exec or done.error_in_exec
         if problem is not None:
-            text = f"{type(problem).__name__}: {problem}"[:300]
             for one in sorted(set(ids) - answered):
-                report({"id": one, "raised": text})
+                report({"id": one, "raised": in_words(problem)})
+            if is_full(problem):  # whatever runs next might wait for memory until the time is over
+                report({"full": True})
+                return
     if changed := [name for name, value in fingerprint().items() if before.get(name) is not value]:
         report({"replaced": changed[:20]})
+
+
+def in_words(problem: BaseException) -> str:
+    """An error in a line."""
+    from course_lib.cli.grading.messages import plain
+
+    return plain(f"{type(problem).__name__}: {problem}")
+
+
+def is_full(problem: BaseException) -> bool:
+    """Whether a cell ended because the memory is used up, and not for one tensor that never fitted."""
+    if not isinstance(problem, MemoryError) and "can't allocate memory" not in str(problem):
+        return False
+    try:
+        import resource
+
+        used = re.search(r"VmData:\s+(\d+)", Path("/proc/self/status").read_text())
+        return used is None or 1024 * int(used[1]) > resource.getrlimit(resource.RLIMIT_DATA)[0] / 2
+    except (ImportError, OSError):
+        return True
+
+
+def solution_names(ids: list[str]) -> dict[str, set[str]]:
+    """By exercise: the names that its solution uses, which an answer may use as well."""
+    from course_lib.exercises import catalogue
+
+    known = catalogue()
+    return {one: names_in(known[one].reference.__code__) for one in ids if one in known}
+
+
+def names_in(code: CodeType) -> set[str]:
+    """The global names and attributes in some code, and in the functions within it."""
+    inner = [one for one in code.co_consts if isinstance(one, CodeType)]
+    return set(code.co_names).union(*map(names_in, inner))
 
 
 def new_shell(answer: Callable[[dict], None]) -> Any:
