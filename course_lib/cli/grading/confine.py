@@ -40,12 +40,15 @@ def main(plan: str, *command: str) -> None:
     wanted = places(told["visible"])
     opened = {place: os.open(place, os.O_PATH) for place in wanted if place.exists()}
     done("mount", b"tmpfs", bytes(root), b"tmpfs", MS_NOSUID | MS_NODEV, b"size=1m,mode=755")
+    for name, size in WRITABLE.items():
+        (root / name).mkdir(parents=True)
+        done("mount", b"tmpfs", bytes(root / name), b"tmpfs", MS_NOSUID | MS_NODEV, size.encode())
     for place, handle in opened.items():
         show(root, place, handle)
     cover(root, Path(told["hidden"]))
-    read_only(root)
-    for name, size in WRITABLE.items():
-        done("mount", b"tmpfs", bytes(root / name), b"tmpfs", MS_NOSUID | MS_NODEV, size.encode())
+    set_attributes(root, AT_RECURSIVE, set_=RDONLY)
+    for name in WRITABLE:
+        set_attributes(root / name, 0, clear=RDONLY)
     shutil.copytree(f"/proc/self/fd/{own}", root / "tmp", dirs_exist_ok=True)
     os.chdir(root)
     done("pivot_root", b".", b".")
@@ -86,17 +89,16 @@ def show(root: Path, place: Path, handle: int) -> None:
 def cover(root: Path, place: Path) -> None:
     """Lay an empty folder over one that is shown. One that only leads to what is shown is empty already."""
     there = root / place.relative_to("/")
-    if there.is_dir() and there.stat().st_dev != root.stat().st_dev:
+    empty = {(root / name).stat().st_dev for name in ("", *WRITABLE)}
+    if there.is_dir() and there.stat().st_dev not in empty:
         done("mount", b"tmpfs", bytes(there), b"tmpfs", MS_NOSUID | MS_NODEV, b"size=4k")
 
 
-def read_only(root: Path) -> None:
-    """Make the new root and all that is mounted there read-only. Raises OSError on an older Linux."""
-    for name in WRITABLE:
-        (root / name).mkdir(parents=True, exist_ok=True)
-    attributes = (ctypes.c_uint64 * 4)(RDONLY, 0, 0, 0)
-    call = (MOUNT_SETATTR, AT_FDCWD, bytes(root), AT_RECURSIVE, attributes, ctypes.sizeof(attributes))
-    done("syscall", *call)
+def set_attributes(place: Path, flags: int, set_: int = 0, clear: int = 0) -> None:
+    """Make a mount, and with AT_RECURSIVE all below it, read-only, or writable again. Needs Linux 5.12."""
+    attributes = (ctypes.c_uint64 * 4)(set_, clear, 0, 0)
+    size = ctypes.sizeof(attributes)
+    done("syscall", MOUNT_SETATTR, AT_FDCWD, bytes(place), flags, attributes, size)
 
 
 def forbid_nested_namespaces() -> None:

@@ -15,7 +15,7 @@ OFFERED = {
     "progress",
     "find",
     "answer_or_reference",
-}  # what a notebook imports from course_lib.exercises
+}  # what notebooks import of the exercises
 SOLUTIONS = {"reference", "mistakes", "answer_or_reference", "catalogue", "of_chapter", "read_exercises"}
 CODE_AS_TEXT = {"exec", "eval", "compile", "__import__", "import_module", "run_path"}
 LISTINGS = {"iterdir", "rglob", "glob", "iglob", "scandir", "listdir", "walk"}
@@ -39,7 +39,7 @@ def found(cells: list[str], allowed: dict[str, set[str]]) -> list[tuple[str, str
 
 
 def parsed(cell: str) -> tuple[ast.Module, list[str]] | None:
-    """The syntax tree of a cell and its lines, magics made into Python; None if it is none, and cannot run."""
+    """The syntax tree of a cell and its lines, with magics as Python; None if it cannot run."""
     from IPython.core.inputtransformer2 import TransformerManager
 
     try:

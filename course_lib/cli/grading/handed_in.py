@@ -12,7 +12,7 @@ NEEDS_YOU = "needs you"
 
 @dataclass(frozen=True)
 class HandedIn:
-    """A notebook that a student has handed in; `path` is None, and `instead` says why, where there is none."""
+    """A notebook that a student has handed in; where `path` is None, `instead` says why there is none."""
 
     student: str
     path: Path | None
@@ -78,9 +78,7 @@ def read_roster(file: Path) -> list[tuple[str, ...]]:
     if rows and {"student", "name", "identifier"} & {cell.lower() for cell in rows[0]}:
         rows = rows[1:]
     if not any(rows):
-        raise ValueError(
-            f"--roster {file}: no names; write one student in each line, as the folders are named"
-        )
+        raise ValueError(f"--roster {file}: no names; write one student in each line, named like the folders")
     return [row for row in rows if row]
 
 

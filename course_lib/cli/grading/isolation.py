@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from enum import IntEnum
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,8 @@ from course_lib.cli.environment import ROOT
 from course_lib.datasets.location import CACHE_VARIABLE, DATA_VARIABLE, cache_folder, folder_in
 
 NAMESPACES = (  # own processes, so that it sees and can kill no others; no network
-    "unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc", "--net", "--ipc",
+    "unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc", "--net",
+    "--ipc",
 )  # fmt: skip
 CONFINE = str(Path(__file__).with_name("confine.py"))
 HOMES = ("HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP", "XDG_CACHE_HOME", "IPYTHONDIR", "MPLCONFIGDIR")
@@ -32,8 +34,8 @@ WORDS = {
     Level.NONE: "This system gives notebooks no namespaces of their own: they could read and change all your "
     "files, what other students handed in included, reach the network, and end your processes. Nothing "
     "here could prevent that.",
-    Level.PROCESSES: "This system gives notebooks no file system of their own: they could read and change all "
-    "your files, what other students handed in included. Nothing here could prevent that.",
+    Level.PROCESSES: "This system gives notebooks no file system of their own: they could read and change "
+    "all your files, what other students handed in included. Nothing here could prevent that.",
     Level.FILES: "Each notebook had a file system of its own, without the class folder, your home and the "
     "network.",
 }
@@ -43,11 +45,12 @@ WORDS = {
 def level() -> Level:
     """What the system allows, tried out once."""
     program = shutil.which(NAMESPACES[0]) if sys.platform == "linux" else None
-    for allowed in (Level.FILES, Level.PROCESSES) if program else ():
-        own = "/" if allowed is Level.PROCESSES else os.path.dirname(CONFINE)
-        words = [*before(allowed, own, ""), sys.executable, "-I", "-c", PROBE, str(ROOT)]
-        if subprocess.run(words, capture_output=True, timeout=300).returncode == 0:
-            return allowed
+    with tempfile.TemporaryDirectory(prefix="grade-") as own:
+        Path(own, "work").mkdir()
+        for allowed in (Level.FILES, Level.PROCESSES) if program else ():
+            words = [*before(allowed, own, ""), sys.executable, "-I", "-c", PROBE, str(ROOT)]
+            if subprocess.run(words, capture_output=True, timeout=300).returncode == 0:
+                return allowed
     return Level.NONE
 
 
