@@ -45,6 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the class, one student in each line, or a CSV file: whoever handed in nothing gets a row, too",
     )
     parser.add_argument(
+        "--seed",
+        type=arguments.integer(0, 2**31 - 1),
+        metavar="N",
+        help="judge on other inputs, drawn from N, where an exercise allows it",
+    )
+    parser.add_argument(
         "--minutes",
         type=arguments.positive(1440.0),
         default=15.0,
@@ -83,7 +89,14 @@ def run(args: argparse.Namespace) -> int:
         notes += [f"Not on the roster: {', '.join(strange)}."] if strange else []
     print(*map(report.clean, notes), sep="\n")
     threads = max(1, (os.cpu_count() or 1) // args.jobs)
-    limits = Limits(args.minutes * 60, int(args.memory * 1e9), threads, args.chapter or "", str(args.folder))
+    limits = Limits(
+        seconds=args.minutes * 60,
+        memory=int(args.memory * 1e9),
+        threads=threads,
+        chapter=args.chapter or "",
+        hidden=str(args.folder),
+        seed=args.seed,
+    )
     results = []
     with pool(args.jobs) as workers:
         done = workers.map(lambda work: running.graded(work, limits), found)

@@ -25,6 +25,7 @@ from course_lib.cli.grading.messages import Malformed, decoded_attempt, parsed
 from course_lib.cli.grading.student import code_cells
 from course_lib.exercises import Exercise, Verdict, catalogue
 from course_lib.exercises.checking import Attempt, judge
+from course_lib.exercises.redrawn import redrawn
 
 LARGEST = 20e6  # bytes of a notebook
 PROCESSES = 64  # that one notebook may have at a time
@@ -42,6 +43,7 @@ class Limits:
     """Limits for each notebook: seconds, bytes of memory, threads.
 
     chapter: the only one to grade, or "". hidden: a folder that it must not see, as far as the system can.
+    seed: of the inputs to judge on, instead of those of the notebook's checks.
     """
 
     seconds: float
@@ -49,6 +51,7 @@ class Limits:
     threads: int = 1
     chapter: str = ""
     hidden: str = ""
+    seed: int | None = None
 
 
 @dataclass
@@ -94,7 +97,7 @@ def graded(handed_in: HandedIn, limits: Limits) -> Graded:
             shutil.copyfile(handed_in.path, copy)
             for fonts in Path(matplotlib.get_cachedir()).glob("fontlist-*.json"):
                 shutil.copy(fonts, folder)  # Matplotlib takes seconds to make this list
-            read(result, lines(plan(copy, limits)), limits.chapter)
+            read(result, lines(plan(copy, limits)), limits)
     return result
 
 
@@ -102,6 +105,7 @@ def plan(notebook: Path, limits: Limits) -> dict[str, Any]:
     """What the watching process is told: the command, its folder and environment, and its limits."""
     allowed, own = isolation.level(), str(notebook.parents[1])
     words = [sys.executable, "-I", "-c", BEGIN, str(ROOT), notebook.name, limits.chapter]
+    words.append("" if limits.seed is None else str(limits.seed))
     # More than the limit that the watching process looks after: it is the first to see what fills up slowly.
     most = [str(2 * limits.memory), str(process_limit() or "")]
     return {
@@ -146,7 +150,7 @@ def stop() -> None:
         process.stdin.close()
 
 
-def read(result: Graded, received: Iterator[bytes], chapter: str) -> None:
+def read(result: Graded, received: Iterator[bytes], limits: Limits) -> None:
     """Read the messages of one run, judge the answers in them, and fill in `result`."""
     attempts: dict[str, list[Attempt]] = {}
     finished, problem, ended = False, "", {"reason": "crashed", "code": None, "started": True}
@@ -159,10 +163,10 @@ def read(result: Graded, received: Iterator[bytes], chapter: str) -> None:
             except Malformed as error:
                 problem = f"tampered: its process sent what no check sends ({error})"
     for exercise_id, made in attempts.items():
-        result.verdicts[exercise_id] = best([verdict(_known()[exercise_id], one) for one in made])
+        result.verdicts[exercise_id] = best([verdict(private(exercise_id, limits.seed), one) for one in made])
         if error := next((one.error for one in made[-1].results if one.error), None):
             result.raised[exercise_id] = f"{type(error).__name__}: {error}"
-    result.skipped = bool(chapter) and result.chapter != chapter and finished
+    result.skipped = bool(limits.chapter) and result.chapter != limits.chapter and finished
     result.status = final_status(result, finished, problem, ended)
 
 
@@ -219,6 +223,13 @@ def course_lines(chapter: str) -> frozenset[str]:
 @cache
 def _known() -> dict[str, Exercise]:
     return catalogue()
+
+
+@cache
+def private(exercise_id: str, seed: int | None) -> Exercise:
+    """The exercise with the inputs of a seed, or those of its check."""
+    exercise = _known()[exercise_id]
+    return exercise if seed is None else redrawn(exercise, seed)
 
 
 def final_status(result: Graded, finished: bool, problem: str, ended: dict[str, Any]) -> str:

@@ -25,10 +25,11 @@ WATCHED = [  # modules whose functions no notebook has a reason to replace
 ]
 
 
-def main(path: str, chapter: str, memory: str, processes: str) -> None:
+def main(path: str, chapter: str, seed: str, memory: str, processes: str) -> None:
     """Run a notebook; report on what was standard output, which the notebook itself does not get.
 
-    chapter: run only a notebook of this chapter; "" for any. memory: bytes. processes: how many, or "".
+    chapter: run only a notebook of this chapter; "" for any. seed: of the inputs; "" for those of the checks.
+    memory: bytes. processes: how many, or "".
     """
     report = reporter()
     limit(int(memory), int(processes) if processes else None)
@@ -42,7 +43,7 @@ def main(path: str, chapter: str, memory: str, processes: str) -> None:
     report({"chapter": found})
     if found and (not chapter or chapter == found):
         report({"flags": flags.found(cells, solution_names([one for ids in asked for one in ids]))})
-        run_cells(cells, asked, report)
+        run_cells(cells, asked, report, seed)
     report({"finished": True})
 
 
@@ -101,7 +102,9 @@ def main_chapter(ids: list[str]) -> str:
     return max(chapters, key=chapters.count, default="")
 
 
-def run_cells(cells: list[str], asked: list[list[str]], report: Callable[[dict], None]) -> None:
+def run_cells(
+    cells: list[str], asked: list[list[str]], report: Callable[[dict], None], seed: str = ""
+) -> None:
     """Run all cells, those after an error as well, and report each answer when it is checked."""
     answered: set[str] = set()
 
@@ -109,7 +112,7 @@ def run_cells(cells: list[str], asked: list[list[str]], report: Callable[[dict],
         answered.add(message["id"])
         report(message)
 
-    shell = new_shell(answer)
+    shell = new_shell(answer, seed)
     before = fingerprint()
     report({"started": True})
     for source, ids in zip(cells, asked, strict=True):
@@ -159,7 +162,7 @@ def names_in(code: CodeType) -> set[str]:
     return set(code.co_names).union(*map(names_in, inner))
 
 
-def new_shell(answer: Callable[[dict], None]) -> Any:
+def new_shell(answer: Callable[[dict], None], seed: str) -> Any:
     """An IPython shell in which `check` calls the answer, and passes on what it returns."""
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
@@ -167,9 +170,11 @@ def new_shell(answer: Callable[[dict], None]) -> Any:
     from course_lib import exercises
     from course_lib.cli.grading.messages import encoded_attempt
     from course_lib.exercises.checking import attempt
+    from course_lib.exercises.redrawn import redrawn
 
     def check(exercise_id: str, given: Any) -> None:
         exercise = exercises.find(exercise_id)
+        exercise = redrawn(exercise, int(seed)) if seed else exercise
         answer({"id": exercise_id, "attempt": encoded_attempt(attempt(exercise, given))})
 
     exercises.check = check
