@@ -3,6 +3,7 @@
 import ast
 import csv
 import json
+import math
 import os
 import signal
 import threading
@@ -46,7 +47,7 @@ def results(tmp_path_factory) -> Path:
         patch.setenv("COURSE_SECRET", "instructor")
         patch.setenv("HTTPS_PROXY", "http://instructor@proxy")
         patch.setattr(running, "lines", lines)
-        command = ["grade", str(work), "--to", str(to), "--minutes", "0.2", "--memory", "2"]
+        command = ["grade", str(work), "--to", str(to), "--minutes", "0.1", "--memory", "2", "--jobs", "2"]
         assert command_line.main([*command, "--roster", str(roster)]) == 1  # two need the instructor
     assert sorted((path, path.lstat().st_size) for path in work.rglob("*")) == before
     return to
@@ -80,7 +81,11 @@ def rows(results) -> dict[str, dict[str, str]]:
         ("no_kernel", "passed", "finished"),
         ("with_folder", "passed", "finished"),
         ("wild", "passed", "finished"),
+        ("ñandú", "passed", "finished"),
+        ("asks", "passed", "finished"),
+        ("no setup", "error: NameError: name 'check' is not defined", "finished"),
         ("exits", "passed", "crashed (exit code 0)"),
+        ("killed", "passed", "crashed (exit code -9)"),
         ("endless", "passed", "time limit"),
         ("memory", "passed", "memory limit"),
         ("forked memory", "not reached", "memory limit"),
@@ -101,7 +106,7 @@ def test_nobody_is_left_out_and_nobody_counts_twice(rows, results):
     totals = table(results / "totals.csv")
     assert set(rows) == set(totals) == names
     assert (totals["right"]["01"], totals["right"]["passed"], totals["empty"]["passed"]) == ("1", "1", "0")
-    assert rows["with_folder"]["notebook"] == "renamed.ipynb"
+    assert rows["with_folder"]["notebook"] == "my copy (2).ipynb"
 
 
 @pytest.mark.slow
@@ -118,7 +123,7 @@ def test_the_rest_of_a_notebook_runs_after_an_error(rows):
     assert rows["syntax_error"][TEMPERATURE] == "error: SyntaxError: invalid syntax (line 1)"
     assert rows["raises"][TEMPERATURE].startswith("error: AttributeError")
     assert rows["syntax_error"][STANDARD_DEVIATION] == "passed"
-    for name in ("endless", "exits", "memory"):
+    for name in ("endless", "exits", "memory", "killed"):
         assert rows[name][STANDARD_DEVIATION] == "not reached"
     assert rows["right"][STANDARD_DEVIATION] == "not tried" and rows["right"]["passed"] == "1"
 
@@ -150,7 +155,7 @@ def test_a_notebook_sees_nothing_of_the_instructor(rows):
     """Neither settings nor, where the system allows it, files and processes."""
     files = isolation.level() is isolation.Level.FILES
     settings, home, class_folder, processes, *written = ast.literal_eval(
-        rows["looks around"][STANDARD_DEVIATION].removeprefix("error: ValueError: ")
+        rows["wild"][STANDARD_DEVIATION].removeprefix("error: ValueError: ")
     )
     assert (settings, home) == (False, True)
     assert isolation.level() is isolation.Level.NONE or not processes
@@ -305,6 +310,24 @@ def test_the_verdict_on_what_arrives():
         message = json.dumps(messages.encoded_attempt(attempt(exercise, function)))
         verdict = judge(exercise, messages.decoded_attempt(json.loads(message), len(exercise.inputs)))
         assert (verdict.state, verdict.mistake) == (state, name)
+
+
+WAYS = {  # what an instructor saw in hand-ins of one exercise
+    "NaN": (lambda scores, temperature: scores * math.nan, "NaN"),
+    "shape": (lambda scores, temperature: scores[..., :1], "shape"),
+    "list": (lambda scores, temperature: (scores / temperature).softmax(-1).tolist(), "tensor"),
+    "NumPy": (lambda scores, temperature: (scores / temperature).softmax(-1).numpy(), "tensor"),
+    "2% off": (lambda scores, temperature: 1.02 * (scores / temperature).softmax(-1), "expected"),
+    "in place": (lambda scores, temperature: scores.div_(temperature).softmax(-1), "in place"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_wrong_answer_is_told_why_after_its_way_through_a_message(way, unchecked):
+    exercise, (answer, why) = catalogue()[TEMPERATURE], WAYS[way]
+    message = json.dumps(messages.encoded_attempt(attempt(exercise, answer)))
+    verdict = judge(exercise, messages.decoded_attempt(json.loads(message), len(exercise.inputs)))
+    assert verdict.state == "wrong" and why in verdict.text
 
 
 def kind(value: object) -> str:

@@ -62,7 +62,7 @@ def test_the_code_and_what_it_shows_are_those_of_the_full_notebook(handed_out, n
     """So nbval, which runs the full notebook, speaks for this one, too."""
     for mine, full in zip(code_cells(handed_out / name), code_cells(NOTEBOOKS / name), strict=True):
         assert (
-            unfolded(mine.source.split(QUOTES)[1]) if "later(" in mine.source else mine.source
+            unfolded(mine.source.split(QUOTES)[1]) if "exercises.later import" in mine.source else mine.source
         ) == full.source
         printed = any(one.output_type == "stream" for one in full.outputs)
         assert mine.outputs == full.outputs or printed and release.SOURCE in full.source

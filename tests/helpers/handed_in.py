@@ -30,11 +30,12 @@ seen += [os.access(place, os.W_OK) for place in (CLASS, HOME, LIBRARY)]
 raise ValueError(seen)
 check("01.standard_deviation", 4)
 """
-HOSTILE = {"endless", "memory", "forked memory", "forks", "wild", "looks around", "exits", "forges"}
-HOSTILE.add("replaces builtins")  # with these, a fork cannot even end
+HOSTILE = {"endless", "memory", "forked memory", "forks", "wild", "forges"}
+HOSTILE.add("replaces builtins")  # a fork with these does not even end
 
 CELLS = {  # by student: the cells after the setup
     "right": [RIGHT, CHECK],
+    "ñandú": [RIGHT, CHECK],
     "copies": ['my_temperature = find("01.temperature").reference', CHECK],
     "mistaken": [INVERTED, CHECK],
     "=mistaken too": [INVERTED, CHECK],
@@ -50,7 +51,7 @@ CELLS = {  # by student: the cells after the setup
         CHECK,
     ],
     "retried": [RIGHT, CHECK, INVERTED, CHECK],
-    "endless": [RIGHT, CHECK, "while True: print('x' * 10**5)", FACTOR],
+    "endless": [RIGHT, CHECK, "import time\nwhile True: time.sleep(1)", FACTOR],
     "memory": [
         RIGHT, CHECK, "kept = bytearray(10**11)",
         "import torch\nkept = []\nfor _ in range(99): kept.append(torch.empty(3 * 10**7))",
@@ -63,7 +64,8 @@ CELLS = {  # by student: the cells after the setup
         CHECK,
     ],
     "forks": [RIGHT, CHECK, "import os, time\nfor _ in range(7):\n    os.fork()\ntime.sleep(600)"],
-    "wild": [  # leaves a daemon and deletes its own folder
+    "wild": [  # looks around, leaves a daemon and deletes its own folder
+        LOOK,
         "import os, shutil, sys\n"
         "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n"
         f"        os.execv(sys.executable, [sys.executable, '-c', 'import time; time.sleep({ASLEEP})'])\n"
@@ -71,7 +73,9 @@ CELLS = {  # by student: the cells after the setup
         "shutil.rmtree(os.getcwd(), ignore_errors=True)",
         RIGHT, CHECK,
     ],
-    "looks around": [LOOK],
+    "killed": [RIGHT, CHECK, "import os\nos.kill(os.getpid(), 9)", FACTOR],
+    "asks": ["name = input()", RIGHT, CHECK],
+    "no setup": ["del check, torch", RIGHT, CHECK],
     "exits": [RIGHT, CHECK, "import os\nos._exit(0)", FACTOR],
     "system_exit": ["import sys\nsys.exit(1)", RIGHT, CHECK],
     "forges": [
@@ -119,6 +123,7 @@ def forked(plan: dict[str, Any], chapter: str = "") -> Iterator[bytes]:
     receive, send = os.pipe()
     if (child := os.fork()) == 0:
         signal.alarm(60)  # ends it, should it hang
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(send, 1)
         os.chdir(plan["folder"])
         student.main("notebook.ipynb", chapter, "", str(2**50), "")
@@ -140,7 +145,7 @@ def write_all(folder: Path) -> None:
     }
     places = "\n".join(f"{name} = {str(place)!r}" for name, place in here.items())
     for name, cells in CELLS.items():
-        cells = [places, *cells] if name == "looks around" else cells
+        cells = [places, *cells] if name == "wild" else cells
         told = {"hostile": True} if name in HOSTILE else {}
         (folder / f"{name}.ipynb").write_text(notebook(cells, **told), encoding="utf-8")
     (folder / "no_json.ipynb").write_text("{", encoding="utf-8")
@@ -156,7 +161,7 @@ def write_all(folder: Path) -> None:
     (folder / "empty").mkdir()
     own = folder / "with_folder" / "week 1"
     own.mkdir(parents=True)
-    (own / "renamed.ipynb").write_text(notebook([RIGHT, CHECK]), encoding="utf-8")
+    (own / "my copy (2).ipynb").write_text(notebook([RIGHT, CHECK]), encoding="utf-8")
     for name in ("course_lib.py", "usercustomize.py", "sitecustomize.py", "torch.py"):
         (own / name).write_text(SHADOW, encoding="utf-8")
     (own / ".ipynb_checkpoints").mkdir()

@@ -150,9 +150,10 @@ def is_full(problem: BaseException) -> bool:
 
 def solution_names(ids: list[str]) -> dict[str, set[str]]:
     """By exercise: the names that its solution uses, which an answer may use as well."""
-    from course_lib.exercises import catalogue
+    from course_lib.exercises import chapters, of_chapter
 
-    known = catalogue()
+    own = {one.partition(".")[0] for one in ids}
+    known = {id_: one for chapter in chapters() if chapter in own for id_, one in of_chapter(chapter).items()}
     return {one: names_in(known[one].reference.__code__) for one in ids if one in known}
 
 
