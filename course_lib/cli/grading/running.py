@@ -94,7 +94,11 @@ def graded(handed_in: HandedIn, limits: Limits) -> Graded:
         with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as folder:
             copy = Path(folder, "work", "notebook.ipynb")
             copy.parent.mkdir()
-            shutil.copyfile(handed_in.path, copy)
+            try:
+                shutil.copyfile(handed_in.path, copy)
+            except OSError as problem:
+                result.status = f"unreadable: {problem.strerror or problem}"
+                return result
             for fonts in Path(matplotlib.get_cachedir()).glob("fontlist-*.json"):
                 shutil.copy(fonts, folder)  # Matplotlib takes seconds to make this list
             read(result, lines(plan(copy, limits)), limits)
@@ -189,7 +193,8 @@ def take(result: Graded, attempts: dict[str, list[Attempt]], message: dict[str, 
         result.status = "memory limit"
     elif "flags" in message:
         own = course_lines(result.chapter)
-        result.flags += [f"{reason}: {line}" for reason, line in flags_in(message) if line not in own]
+        found = [f"{reason}: {line}" for reason, line in flags_in(message) if line not in own]
+        result.flags = [*result.flags, *found][:MOST_FLAGS]  # its own come first: sent before any cell runs
     elif "replaced" in message:
         names = message["replaced"] if isinstance(message["replaced"], list) else ["something"]
         result.status = f"tampered: it replaced {', '.join(map(str, names))}"[:300]
