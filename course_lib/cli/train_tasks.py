@@ -72,7 +72,7 @@ class Translation(Task):
         from course_lib.datasets import load_pairs
         from course_lib.text.preparation import encode_pairs
 
-        data, dataset = self.data, self.batches.dataset
+        data = self.data
         distinct = len(data.train) + len(data.validation) + len(data.test) + len(data.left_out)
         everything = load_pairs(self.args.data)
         kinds = len(set(everything))
@@ -84,7 +84,6 @@ class Translation(Task):
             most = f"a sentence of more than {data.max_words} words"
             yield f"{kinds - distinct:,} pairs have {most} and are left out"
         yield f"{len(data.left_out):,} pairs share a sentence with a held-out pair and are left out"
-        yield f"{dataset.too_long:,} training pairs exceed {dataset.max_tokens} tokens and are left out"
         yield unknown(chain(*encode_pairs(self.tokenizer, data.validation + data.test)))
 
     def training_tokens(self):
