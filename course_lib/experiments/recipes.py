@@ -6,11 +6,11 @@
 """
 
 import tomllib
-from array import array
 from collections.abc import Mapping
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import SimpleNamespace
 from typing import Any
 
@@ -183,18 +183,20 @@ def text_tokenizer(settings, text):
 
 
 def encoded(tokenizer, text):
-    """The ids of a text, a string or a part of `TextFiles`, of which only the ids are held in memory."""
+    """The ids of a text, a string or a part of `TextFiles`; the latter's are kept in a file, not in memory."""
+    import numpy as np
     import torch
 
     if isinstance(text, str):
         return torch.tensor(tokenizer.encode(text))
-    small = len(tokenizer) <= 2**15
-    ids = array("h" if small else "i")
-    for piece in text:
-        ids.extend(tokenizer.encode(piece))
-    if not ids:
-        raise ValueError(f"{text.text.path} is too short: there is nothing for the {text.side} part")
-    return torch.frombuffer(ids, dtype=torch.int16 if small else torch.int32)
+    kind = np.int16 if len(tokenizer) <= 2**15 else np.int32
+    with TemporaryFile() as file:
+        for piece in text:
+            file.write(np.array(tokenizer.encode(piece), kind).tobytes())
+        if not file.tell():
+            raise ValueError(f"{text.text.path} is too short: there is nothing for the {text.side} part")
+        file.flush()
+        return torch.from_numpy(np.memmap(file, kind))  # which stays after the file is closed, and nameless
 
 
 def prepare_classification(settings):

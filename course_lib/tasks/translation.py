@@ -154,7 +154,7 @@ class TranslationDataset(Dataset[tuple[list[int], list[int]]]):
             )
         if self.too_long:
             dropped = f"{self.too_long:,} of {len(self.pairs):,} pairs are left out"
-            warnings.warn(f"{dropped}: they are empty or exceed max_tokens={self.max_tokens}", stacklevel=2)
+            warnings.warn(f"{dropped}: they are empty or exceed max_tokens={self.max_tokens}", stacklevel=4)
         self.lengths = [(len(t), len(s)) for s, t in self.ids]
 
     def __len__(self) -> int:

@@ -77,6 +77,9 @@ def test_what_is_found_is_reported_before_training(runs, task):
     before = said[: said.index("parameters, ")]
     assert all(words in before for words in REPORTED[task]), before
     assert re.search(r"\n[\d.e-]+ training .* per parameter\n", before)
+    assert re.search(
+        r"\nexpected time: about [\d.e-]+ minutes for 20 steps, .* s per step in a trial\)\n", before
+    )
     assert "20 steps in" in said and "The model is in" in said
 
 
@@ -97,6 +100,25 @@ def test_a_language_model_generates_and_loses_nothing(home, capsys):
             == continue_text(model.model, model.tokenizer, prompt, 12, temperature=0.0, top_p=0.95) + "\n"
         )
         assert said.startswith(prompt)
+
+
+def test_a_text_appears_token_by_token_until_ctrl_c(home, capsys, monkeypatch):
+    def two_tokens(*inputs, **settings):
+        for text in " sat", " on":
+            yield text, 0.5
+            seen.append(capsys.readouterr().out)
+        raise KeyboardInterrupt
+
+    seen = []
+    monkeypatch.setattr("course_lib.tasks.language_modeling.stream_text", two_tokens)
+    assert run(capsys, "generate", "runs/gpt", "The cat", code=1).startswith("Interrupted.")
+    assert seen == ["The cat sat", " on"]
+
+
+def test_the_device_of_the_environment_is_used(home, capsys, monkeypatch):
+    monkeypatch.setenv("COURSE_DEVICE", "cuda:99")
+    words = [word for word in QUICK if word not in ("--device", "cpu")]
+    assert "COURSE_DEVICE='cuda:99'" in run(capsys, "train", "gpt", "--data", "poem.txt", *words, code=1)
 
 
 def test_a_translator_translates_lines(home, capsys, monkeypatch):
