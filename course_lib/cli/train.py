@@ -42,7 +42,7 @@ FLAGS = {  # settings with a default in the presets: the type of each, and what 
     "heads": (size, "attention heads"),
     "layers": (arguments.layers, "blocks, for a translator in the encoder and in the decoder"),
     "dropout": (arguments.probability, "dropout probability; helps only after several epochs"),
-    "form": (None, "{}: the second with rotary positions, QK-norm, …"),
+    "form": (None, "{}; modern: rotary positions, QK-norm, …; bert: post-norm, for `export`"),
     "augment": (str, "crop, flip, cutout, randaugment, mixup, cutmix, joined by +; empty: none"),
     "label-smoothing": (arguments.probability, "fraction of the target probability spread over all answers"),
     "schedule": (choice(("linear", "cosine", "noam", "constant")), "linear, cosine, noam or constant"),

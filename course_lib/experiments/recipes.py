@@ -17,7 +17,11 @@ from typing import Any
 from course_lib.utils.device import best_device
 
 PRESETS = Path(__file__).parent / "presets.toml"
-FORMS = {"translation": ("original", "modern"), "gpt": ("gpt-2", "modern")}
+FORMS = {
+    "translation": ("original", "modern"),
+    "gpt": ("gpt-2", "modern"),
+    "classification": ("pre-norm", "bert"),
+}
 SHARED = {  # settings that no preset names, and their defaults
     "steps": None, "minutes": None, "seed": 0, "precision": "auto", "compile": False, "device": None,
     "checkpoint_every": 500,
@@ -105,13 +109,15 @@ def train_config(settings):
 def options(kind: str, form: str) -> dict[str, Any]:
     """The options of a model: for "modern", those that language models have adopted since GPT-2.
 
+    For "bert", those of BERT, which a model needs to be exported.
     Raises ValueError for an unknown form.
     """
     from course_lib.pretrained.gpt2 import SINCE_GPT2
 
     if form not in FORMS[kind]:
         raise ValueError(f"form={form!r} is not one of {', '.join(FORMS[kind])}")
-    return SINCE_GPT2 if form == "modern" else {}
+    bert = {"norm": "post", "types": 1, "epsilon": 1e-12}
+    return {"modern": SINCE_GPT2, "bert": bert}.get(form, {})
 
 
 def prepare_translation(settings):
@@ -183,7 +189,7 @@ def text_tokenizer(settings, text):
 
 
 def encoded(tokenizer, text):
-    """The ids of a text, a string or a part of `TextFiles`; the latter's are kept in a file, not in memory."""
+    """The ids of a text: a string, or a part of `TextFiles`, whose ids are in a file, not in memory."""
     import numpy as np
     import torch
 
@@ -221,7 +227,8 @@ def prepare_classification(settings):
     }
     sizes = {name: getattr(settings, name) for name in ("d_model", "heads", "layers", "dropout")}
     torch.manual_seed(settings.seed)
-    encoder = TextEncoder(EncoderConfig(vocab=len(tokenizer), max_tokens=settings.context, **sizes))
+    form = options("classification", settings.form)
+    encoder = TextEncoder(EncoderConfig(vocab=len(tokenizer), max_tokens=settings.context, **sizes, **form))
     loss = TextClassificationLoss(
         TextClassifier(encoder, len(data.classes), settings.pooling), settings.label_smoothing
     )
