@@ -12,7 +12,7 @@ from course_lib.text.unicode_text import check_text
 
 PathLike = str | Path
 PIECE = 2**20  # characters that are read at once
-TEXTS = (".txt", ".md", ".jsonl")
+TEXTS = (".txt", ".md", ".jsonl", ".rst", ".tex", ".py")
 DOCUMENTS = 20  # with at least so many different documents, a text is split by document
 HELD_OUT = 20  # one in so many documents is for testing, and one for validation
 SHORTEST = 40  # characters of a text that can be split
@@ -147,9 +147,10 @@ def files_in(path: Path, endings: Sequence[str]) -> list[Path]:
 class TextFiles:
     """A text in files, split into training, validation and test text; it is read piece by piece.
 
-    path: a .txt, .md or .jsonl file, or a folder of them. A text of at least 20 documents is split by
-    document (9 of 10 for training, and equal documents on the same side), any other into 90%, 5% and 5% of
-    its characters, at the end of a line. Two documents are separated by an empty line.
+    path: a .txt, .md, .jsonl, .rst, .tex or .py file, or a folder of them. A text of at
+    least 20 documents is split by document (9 of 10 for training, and equal documents on the same side), any
+    other into 90%, 5% and 5% of its characters, at the end of a line. Two documents are separated by an empty
+    line.
     Raises ValueError for empty files, other encodings, and lines without JSON.
 
     >>> from pathlib import Path
@@ -166,18 +167,19 @@ class TextFiles:
         self.name = self.path.name
         self.files = files_in(self.path, TEXTS)
         total, digests, self.alphabet = hashlib.sha256(), [], set[str]()
-        self.characters = 0
+        self.lengths: list[int] = []  # of the documents, in characters
         for document in self._documents():
-            digest = hashlib.sha256()
+            digest, length = hashlib.sha256(), 0
             for piece in document:
                 digest.update(piece.encode())
-                self.characters += len(piece)
+                length += len(piece)
                 self.alphabet.update(piece)
+            self.lengths.append(length)
             digests.append(digest.digest()[:8])
             total.update(digest.digest())
         self.train, self.validation, self.test, self.all = (TextPart(self, side) for side in SIDES)
         self.checksum = total.hexdigest()[:16]
-        self.documents = len(digests)
+        self.characters, self.documents = sum(self.lengths), len(digests)
         self.duplicates = self.documents - len(set(digests))
         distinct = sorted(set(digests))
         self.by_document = len(distinct) >= DOCUMENTS

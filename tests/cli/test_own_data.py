@@ -80,10 +80,27 @@ def home(runs, monkeypatch):
 
 
 REPORTED = {
-    "translation": ("42 pairs, 0 of them repeated", "words (median), from 1 to 3", "0.00% of the held-out"),
+    "translation": (
+        "42 pairs, 0 of them repeated",
+        "words (median), from 1 to 3",
+        "0.00% of the held-out",
+        " pairs share a sentence",
+        "split by sentence: ",
+        " train, ",
+        " different characters",
+    ),
     "gpt": ("1 document, 0 of them repeated; 3,060 characters, 17 different", "in one piece each", "0.00%"),
-    "vision": ("40 images, 0 of them repeated", "dark         16, 2, 2", "scaled to 8×8 pixels, in color"),
-    "classification": ("40 texts, 0 of them repeated", "bad          16, 2, 2", "length: 4 tokens"),
+    "vision": (
+        "40 images, 0 of them repeated",
+        "dark         16, 2, 2",
+        "of 20×16 to 20×16 pixels, scaled to 8×8 pixels, in color",
+    ),
+    "classification": (
+        "40 texts, 0 of them repeated",
+        "bad          16, 2, 2",
+        "length: 4 tokens",
+        " different characters",
+    ),
 }
 
 
