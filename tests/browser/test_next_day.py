@@ -35,7 +35,7 @@ def opened(page, server, name: str) -> None:
 
 @pytest.fixture(scope="module")
 def saved(browser, lab) -> Iterator[str]:
-    """A notebook that was run, and saved by Ctrl+S with the focus in each of its widgets; no kernel is left."""
+    """A notebook that was run and saved by Ctrl+S with the focus in a widget, and whose kernel is gone."""
     name, folder = "second_day.ipynb", lab.log.parent
     cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
     nb = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": notebook_io.KERNEL})

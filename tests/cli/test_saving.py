@@ -1,4 +1,4 @@
-"""What Jupyter saves of widgets: where a picture is stored, no live view that a later kernel does not know."""
+"""What Jupyter saves of widgets: the picture, and no live view that a later kernel does not know."""
 
 import json
 import os

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.cli import environment, lab, start_page
+from course_lib.utils import progress
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -22,10 +23,10 @@ def a_notebook(folder: Path, name: str, *sources: str) -> None:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch) -> Path:
     """A folder with three notebooks and a broken one; the first exercise of the first notebook is passed."""
-    progress = tmp_path / "progress"
-    progress.mkdir()
-    (progress / "01.scores").touch()
-    monkeypatch.setenv("COURSE_PROGRESS", str(progress))
+    monkeypatch.setattr(progress, "_session", {})
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress"))
+    progress.remember("01.scores")
+    progress.remember("01.1", "right", "b")
     notebooks = tmp_path / "notebooks"
     notebooks.mkdir()
     checks = 'check("01.scores", a)\ncheck("01.scores", b)\ncheck("01.mask", c)'
@@ -37,8 +38,10 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
 
 
 def test_page_has_a_row_per_notebook_with_the_exercises_that_are_passed(folder: Path) -> None:
-    rows = start_page.write(folder).read_text(encoding="utf-8").splitlines()[-4:]
-    assert rows == [
+    *_, last, empty, answered, kept = start_page.write(folder).read_text(encoding="utf-8").splitlines()
+    assert not empty and "1 of 1" in answered and str(folder.parent / "progress") in kept
+    rows = start_page.page(folder).splitlines()[-7:-3]
+    assert rows[-1] == last and rows == [
         r"| [Chapter 1. Scores \| masks](01_first%20chapter.ipynb) | ■□ | 1 of 2 |",
         "| &emsp;[More](01b_more.ipynb) |  |  |",
         "| [02_broken](02_broken.ipynb) |  |  |",
