@@ -116,7 +116,7 @@ def summary(exercises: Iterable[str]) -> str:
 
 
 def answered() -> str:
-    """The questions answered so far, which have a state of their own, in one line; empty if there are none."""
+    """How many questions were answered, and how many right, in one line; empty if there are none."""
     states = [entry["state"] for entry in entries().values()]
     right, wrong = states.count("right"), states.count("wrong")
     return f"closed-book questions: {right} of {right + wrong} answered right" if right + wrong else ""
