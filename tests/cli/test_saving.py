@@ -1,7 +1,6 @@
 """What Jupyter saves of widgets: the picture, and no live view that a later kernel does not know."""
 
 import json
-import os
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -71,9 +70,10 @@ def test_a_manager_made_later_calls_it_unless_the_user_has_a_hook(tmp_path: Path
 
 def test_lab_and_an_environment_with_the_course_enable_it() -> None:
     table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
-    ((source, target),) = table["targets"]["wheel"]["shared-data"].items()
-    assert os.path.dirname(target) == "etc/jupyter/jupyter_server_config.d"
-    for file in (ROOT / source, lab.SETTINGS / "jupyter_server_config.json"):
+    installed = {target: ROOT / source for source, target in table["targets"]["wheel"]["shared-data"].items()}
+    anywhere = installed["etc/jupyter/jupyter_server_config.d/course_lib.json"]
+    assert (installed["share/jupyter/nbconvert/templates/course"] / "conf.json").is_file()
+    for file in (anywhere, lab.SETTINGS / "jupyter_server_config.json"):
         settings = json.loads(file.read_text(encoding="utf-8"))
         assert settings["ServerApp"]["jpserver_extensions"][NAME] is True
     assert saving._jupyter_server_extension_points() == [{"module": NAME}]

@@ -1,4 +1,4 @@
-"""A cell that runs before those that it needs says what to run; a user's own settings change nothing of it."""
+"""A cell that runs before those that it needs says which to run, in each of IPython's error modes."""
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
