@@ -16,7 +16,7 @@ from typing import Any
 
 from course_lib import widgets
 from course_lib.cli.explorer_page import EXAMPLES as MODEL_EXAMPLES
-from course_lib.cli.explorer_page import HOME, compressed
+from course_lib.cli.explorer_page import HOME, OLD_BROWSER, compressed
 from course_lib.experiments.real_translator import real_translator
 from course_lib.utils.files import atomic_path
 from course_lib.widgets.gallery import exhibits
@@ -127,7 +127,7 @@ def page(folder: str | None = None, chapters: Mapping[str, str] | None = None) -
     sections = [section(name, folder, (chapters or {}).get(exhibits(name)[0].chapter)) for name in CONTROLS]
     within = "" if folder else f"<script>{code_script()}</script>"
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
-        home=HOME if chapters else "", sections="\n".join(sections) + within
+        home=HOME if chapters else "", old=OLD_BROWSER, sections="\n".join(sections) + within
     )
 
 

@@ -10,7 +10,7 @@ ADVICE = (
 
 
 def advise_on_missing_names() -> None:
-    """Print advice, from now on, below each cell of this notebook that lacks a name. Elsewhere, do nothing."""
+    """From now on, print advice below each cell of this notebook that lacks a name."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is not None and advise not in shell.events.callbacks["post_run_cell"]:
         shell.events.register("post_run_cell", advise)
