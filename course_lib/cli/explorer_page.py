@@ -29,8 +29,8 @@ EXAMPLES = {
 }
 HOME = '<a href="index.html">Back to the course</a>'
 # Any browser reads this script, and an older one none of those that follow.
-OLD_BROWSER = """<p id="old" role="alert" hidden>This page needs a newer browser: Chrome or Edge 92, Firefox 113, \
-Safari 16.4, or any later version.</p>
+OLD_BROWSER = """<p id="old" role="alert" hidden>This page needs a newer browser: Chrome or Edge 92,
+Firefox 113, Safari 16.4, or any later version.</p>
 <script>
 if (!window.DecompressionStream || ![].at) document.getElementById("old").hidden = false;
 </script>"""
