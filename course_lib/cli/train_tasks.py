@@ -11,7 +11,8 @@ from statistics import median
 
 import torch
 
-from course_lib.cli.scoring import SCORERS, confusion_report, text_report, translation_report, unknown
+from course_lib.cli.score_lines import confusion_report, text_report, translation_report, unknown
+from course_lib.cli.scoring import SCORERS
 from course_lib.cli.train import is_main
 from course_lib.experiments import recipes
 from course_lib.text.unigram import unigram_loss
