@@ -146,7 +146,7 @@ class Images:
     @staticmethod
     def whole(run, data):
         from course_lib.datasets import ImageSplit
-        from course_lib.datasets.own_data import image_files
+        from course_lib.datasets.own_images import image_files
         from course_lib.tasks.runs import read_images
 
         files, names = image_files(data)
