@@ -6,7 +6,7 @@ A task is made from settled arguments. It has `objective`, `batches` and `config
 
 from itertools import chain
 
-from course_lib.cli.scoring import text_report, translation_report, unknown
+from course_lib.cli.score_lines import text_report, translation_report, unknown
 from course_lib.cli.train import is_main
 from course_lib.cli.train_base import Task, different, lengths, write_csv
 from course_lib.cli.train_classifiers import ImageClassification, TextClassification
