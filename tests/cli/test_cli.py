@@ -261,6 +261,10 @@ FAILURES = {  # the lines of pip that tell the cause, others around them, and a 
     "denied": (["ERROR: [WinError 5] Access is denied: 'zmq.pyd'"], ["Check the permissions."], "Close"),
     "hash": (["ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE FILE."], ["Got bbb"], "cut short"),
     "system": (["error: externally-managed-environment"], ["hint: See PEP 668"], "belongs to the system"),
+    "no network for the tools that build": (
+        ["WARNING: Retrying after '[Errno 111] Failed to establish a new connection': /hatchling/"],
+        ["error: subprocess-exited-with-error", "ERROR: No matching distribution found for hatchling>=1.26"],
+        "cannot be reached"),
     "no wheel": (["ERROR: Failed building wheel for regex"], [], "64-bit Python"),
     "nothing for this Python": ([NO_MATCH], [NONE], "64-bit"),
     "unknown": (["something else"], [], "Run the command again"),
