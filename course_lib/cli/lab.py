@@ -43,10 +43,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def start_at(notebooks: Path) -> list[str]:
-    """JupyterLab's option that opens the start page; none if the folder cannot be written."""
+    """JupyterLab's option that opens the start page; if the folder cannot be written, a warning and none."""
     try:
         return [f"--LabApp.default_url=/lab/tree/{start_page.write(notebooks).name}"]
     except OSError:
+        print(f"{notebooks} cannot be written, so your changes cannot be saved: copy the course elsewhere.")
         return []
 
 

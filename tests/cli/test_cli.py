@@ -347,7 +347,9 @@ def test_where_home_cannot_be_written_jupyter_gets_other_folders(called, monkeyp
     environment.child_environment()
     assert "cannot be written" in capsys.readouterr().out
     monkeypatch.setattr(doctor, "locked_home", lambda: Path("/home/x"))
-    (finding,) = doctor.home()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    folder, finding = doctor.home()
+    assert str(ROOT) in folder.text and "copy the course" in folder.fix
     assert "/home/x" in finding.text and "HOME=" in finding.fix and not finding.required
 
 
