@@ -46,8 +46,10 @@ def start_at(notebooks: Path) -> list[str]:
     """JupyterLab's option that opens the start page; if the folder cannot be written, a warning and none."""
     try:
         return [f"--LabApp.default_url=/lab/tree/{start_page.write(notebooks).name}"]
-    except OSError:
-        print(f"{notebooks} cannot be written, so your changes cannot be saved: copy the course elsewhere.")
+    except OSError as problem:
+        print(
+            f"{notebooks}: {problem.strerror}. Your changes cannot be saved there; copy the course elsewhere."
+        )
         return []
 
 
