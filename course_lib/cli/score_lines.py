@@ -5,6 +5,7 @@ import torch
 from course_lib.text.tokenizers import UNK
 
 BEAM, SAMPLES = 4, 8  # width; translations that are shown
+SCORED = 1_000_000  # tokens of a text
 PRINTED = 20  # most classes for which the confusion matrix is printed; it is always saved
 
 
@@ -41,19 +42,21 @@ def translation_report(model, tokenizer, pairs):
 
 
 def text_report(model, part, ids, characters):
-    """Loss, perplexity and bits per character of a text, every token counted once."""
+    """Loss, perplexity and bits per character of a text, every token counted once; a long one: its start."""
     from course_lib.tasks.language_modeling import bits_per_character, mean_loss, perplexity
 
-    context = model.config.max_tokens
+    context, of = model.config.max_tokens, f"on {len(ids):,} tokens"
+    if len(ids) > SCORED:
+        of = f"on the first {SCORED:,} of {len(ids):,} tokens"
     for way, stride in (
         (f"non-overlapping windows of {context}", context),
         ("windows that overlap by half", max(1, context // 2)),
     ):
-        loss = mean_loss(model, ids, stride=stride)
+        loss = mean_loss(model, ids[:SCORED], stride=stride)
         bits = bits_per_character(loss, len(ids), characters)
         yield (
             f"{part}, {way}: loss {loss:.4f}, perplexity {perplexity(loss):,.2f}, "
-            f"{bits:.3f} bits per character on {len(ids):,} tokens"
+            f"{bits:.3f} bits per character {of}"
         )
 
 

@@ -15,6 +15,7 @@ from course_lib.text.unigram import unigram_loss
 from course_lib.utils.files import atomic_path
 
 SAMPLE = 400  # tokens that are written at the end
+COUNTED = 10_000_000  # tokens of the training text, for the unigram loss
 WATCHED = 20_000  # tokens of the validation text, for early stopping
 
 
@@ -145,7 +146,7 @@ class LanguageModel(Task):
         if self.args.evaluate_every:
             folder = out / "checkpoints" / "best" if is_main() else None
             self.best = KeepBest(model, lambda: mean_loss(model, ids), folder)
-        unigram = unigram_loss(self.ids["train"], len(self.tokenizer))
+        unigram = unigram_loss(self.ids["train"][:COUNTED], len(self.tokenizer))
         return {"evaluate": self.best, "unigram": unigram, **super().training(out)}
 
     def report(self):
