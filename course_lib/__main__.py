@@ -11,6 +11,7 @@ NEEDS = {
     "present": ("dev",),
     "test": ("dev",),
     "doctor": None,
+    "update": None,
     "data": (),
     "train": (),
     "runs": (),

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C; returns Voilà's exit code. Raises ValueError for a name that does not exist."""
-    from course_lib.widgets.gallery import exhibits
+    from course_lib.chapters.gallery import exhibits
 
     exhibits(args.what)
     port, token = free_port(args.port), secrets.token_urlsafe(24)

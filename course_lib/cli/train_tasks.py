@@ -122,7 +122,7 @@ class Translation(Task):
     def write_scores(self, out, rows):
         """Write the scores of several checkpoints as CSV, and as a picture of scores against steps."""
         from course_lib.viz.figures import png
-        from course_lib.viz.score_figures import checkpoints_figure
+        from course_lib.viz.shared import checkpoints_figure
 
         write_csv(out / "scores.csv", [list(rows[0]), *(row.values() for row in rows)])
         steps, losses, *metrics = ([row[key] for row in rows] for key in rows[0])

@@ -25,7 +25,8 @@ __all__ = [
     "recall",
 ]
 
-CHAPTERS = Path(__file__).parent / "chapters"
+CHAPTERS = Path(__file__).parents[1] / "chapters"
+ENDING = "_exercises.md"
 
 
 def check(exercise_id: str, answer: Any) -> None:
@@ -73,10 +74,18 @@ def catalogue() -> dict[str, Exercise]:
 
 def chapters() -> list[str]:
     """The chapters that have exercises, such as `06b`."""
-    return sorted(file.stem for file in CHAPTERS.glob("[0-9A]*.md"))
+    return sorted(file.name.removesuffix(ENDING) for file in CHAPTERS.glob(f"ch*/*{ENDING}"))
+
+
+def file_of(chapter: str) -> Path:
+    """The file with the exercises of a chapter. Raises FileNotFoundError if it has none."""
+    found = list(CHAPTERS.glob(f"ch*/{chapter}{ENDING}"))
+    if len(found) != 1:
+        raise FileNotFoundError(f"no file {chapter}{ENDING} in a folder of {CHAPTERS}")
+    return found[0]
 
 
 @cache
 def of_chapter(chapter: str) -> dict[str, Exercise]:
     """The exercises of a chapter, by id."""
-    return {exercise.id: exercise for exercise in read_exercises(CHAPTERS / f"{chapter}.md")}
+    return {exercise.id: exercise for exercise in read_exercises(file_of(chapter))}

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from course_lib.utils.chapters import CHAPTER
 
-FOLDER = Path(__file__).parent / "chapters"
+FOLDER = Path(__file__).parents[1] / "chapters"
 ITEM = re.compile(r"(?m)^- (.+)\n?((?:  .+\n?)*)")
 LETTERS, FEWEST_WORDS = "abcd", 8
 
@@ -122,10 +122,10 @@ def find_question(question_id: str) -> Question:
 
 def file_of(chapter: str) -> Path:
     """The file of a chapter's questions. Raises ValueError if the chapter has none."""
-    path = FOLDER / f"questions_{chapter}.md"
-    if not re.fullmatch(CHAPTER, chapter) or not path.is_file():
+    found = list(FOLDER.glob(f"ch*/{chapter}_questions.md")) if re.fullmatch(CHAPTER, chapter) else []
+    if not found:
         raise ValueError(f"no questions for chapter {chapter!r}; chapters are written as 05, 05b or A1")
-    return path
+    return found[0]
 
 
 @cache

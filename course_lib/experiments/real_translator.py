@@ -1,7 +1,7 @@
 """The English-Spanish translator that ships with the course: real sentences of any length (Tatoeba).
 
     python -m course_lib train translation --preset spa-eng-stored --out FOLDER
-    python -m course_lib.experiments.real_translator FOLDER
+    python -m course_lib.experiments real_translator FOLDER
 
 trains it, and stores it in bf16 in models/spanish, with its scores; `real_translator()` loads it.
 """

@@ -79,7 +79,7 @@ def test_importing_the_library_sets_nothing() -> None:
     code = """import sys
 import matplotlib.pyplot as plt
 before = dict(plt.rcParams)
-import course_lib.viz.course_map, course_lib.viz.figures, course_lib.widgets.gallery_page
+import course_lib.viz.figures, course_lib.chapters.gallery_page
 from course_lib.widgets import *
 assert "seaborn" not in sys.modules  # it takes most of a second: only a heatmap imports it
 changed = [key for key, value in plt.rcParams.items() if before[key] != value]
