@@ -12,7 +12,18 @@ import pytest
 import torch
 
 LIBRARY = Path(__file__).resolve().parents[1] / "course_lib"
-PACKAGES = ("layers", "models", "generation", "training", "text", "datasets", "tasks", "pretrained", "utils")
+PACKAGES = (
+    "layers",
+    "models",
+    "generation",
+    "training",
+    "text",
+    "datasets",
+    "tasks",
+    "pretrained",
+    "utils",
+    "exercises",
+)
 FILES = [path for package in PACKAGES for path in sorted((LIBRARY / package).rglob("*.py"))]
 FILES = [path for path in FILES if ">>>" in path.read_text(encoding="utf-8")]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -39,6 +50,7 @@ MET_BY_STUDENTS = {  # exported names
         RandomCrop RandomFlip Mixup CutMix PrefixLMBatches PrefixLMLoss mask_tokens add_noise dpo_loss
         load_run classify DPOLoss sequence_log_prob Diffusion DiffusionLoss reverse_process""",
     "pretrained": "load_gpt2 load_bert load_vit",
+    "exercises": "recall conclude quiz",
 }
 
 
