@@ -175,6 +175,7 @@ def survivors(words: str) -> list[str]:
     return [line for line in lines if words in line]
 
 
+@pytest.mark.slow
 def test_an_interruption_ends_the_notebooks_as_well(tmp_path):
     mark = tmp_path / "running"
     cell = f"import sys, subprocess\nopen({str(mark)!r}, 'w').close()\n"
