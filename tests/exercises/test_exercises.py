@@ -68,6 +68,18 @@ def test_reference_and_mistakes_differ_pairwise(exercise: Exercise) -> None:
         assert name == other or not same, f"{name!r} and {other!r} come to the same"
 
 
+def test_every_exercise_says_how_long_and_how_hard_it_is() -> None:
+    assert all(0 < one.minutes <= 30 and one.difficulty in (1, 2, 3) for one in EXERCISES.values())
+    said = EXERCISES["01.softmax"]
+    assert f"About {said.minutes} minutes, difficulty {said.difficulty} of 3." in grade(said, ...).text
+
+
+def test_passed_says_what_is_possible_now() -> None:
+    said = EXERCISES["01.attention"]
+    first, now = grade(said, said.reference).text.splitlines()
+    assert "passed" in first and said.now == now
+
+
 # ---- the same mistakes, written as a learner would
 
 
