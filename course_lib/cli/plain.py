@@ -23,11 +23,12 @@ VARIABLES = {
 }
 CONFIG = 'c.InteractiveShellApp.extensions = ["course_lib.cli.boundaries"]\n'
 
-# In tests/: the same on every processor (commands, data, figures, style, copies of modules, texts, stored results,
-# the search for hints), or the longest training runs.
+# In tests/: the same on every processor (commands, data, figures, style, copies of modules, texts, stored
+# results, the search for hints), or the longest training runs.
 LEFT_OUT = (
     "benchmarks",
     "browser",
+    "chapters",
     "cli",
     "colab",
     "datasets",
