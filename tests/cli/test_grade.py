@@ -195,6 +195,7 @@ def survivors(words: str) -> list[psutil.Process]:
     return [one for one in every if words in " ".join(one.info["cmdline"] or [])]
 
 
+@pytest.mark.slow
 def test_an_interruption_ends_the_notebooks_as_well(tmp_path):
     command = f"[sys.executable, '-c', 'import time; time.sleep({ASLEEP}1)']"
     cell = f"import sys, subprocess\nsubprocess.run({command})"
