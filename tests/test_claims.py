@@ -10,9 +10,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from course_lib.chapters.ch08_images import vit_controls
+from course_lib.chapters.ch09_classification import text_classifiers
+from course_lib.chapters.ch10_pixels import symmetry_denoiser
 from course_lib.datasets import load_labelled
 from course_lib.exercises import catalogue
-from course_lib.experiments import symmetry_denoiser, text_classifiers, vit_controls
 from course_lib.layers import EncoderBlock, MultiHeadAttention
 from course_lib.tasks.image_classification import accuracy
 

@@ -31,6 +31,7 @@ LAYERS = [  # from the bottom to the top; a package imports only from those abov
     "experiments",
     "widgets",
     "exercises",
+    "chapters",
     "benchmarks",
     "cli",
 ]
@@ -101,6 +102,28 @@ def test_imports_point_down(path):
     own = package_of(path)
     for other in imported_packages(path.read_text(encoding="utf-8")):
         assert LEVEL[other] <= LEVEL[own], f"{own} imports {other}, which is above it"
+
+
+CHAPTER = re.compile(r"course_lib\.chapters(?:\.| import )(ch\w+)")
+MAY_SHOW_CHAPTERS = {  # beside the chapter's notebooks and its tests: the gallery, and what makes the site
+    "chapters/gallery.py",
+    "chapters/train_models.py",
+    "cli/maps_page.py",
+}
+
+
+def test_nothing_uses_a_chapter_but_its_own_files_and_its_notebooks():
+    """Only an appendix, which comes back to the lectures, may use the chapter that it is about."""
+    for path in [*FILES, *PACKAGE.parent.glob("notebooks/*.ipynb")]:
+        used = set(CHAPTER.findall(path.read_text(encoding="utf-8")))
+        if path.suffix == ".ipynb":
+            own = f"ch{path.stem[:2]}_"
+        else:
+            name = path.relative_to(PACKAGE).as_posix()
+            own = "ch" if name in MAY_SHOW_CHAPTERS else path.parent.name
+        if own.startswith("chA"):
+            own = "ch"
+        assert all(chapter.startswith(own) for chapter in used), f"{path} uses {used}"
 
 
 def test_shapes_are_checked_in_every_package_with_shapes(pytestconfig):

@@ -5,11 +5,11 @@ import re
 import nbformat
 import pytest
 
+from course_lib.chapters.gallery import EXHIBITS
 from course_lib.cli.environment import ROOT
 from course_lib.cli.lint import EXERCISE
 from course_lib.exercises import catalogue
 from course_lib.utils.chapters import CHAPTER
-from course_lib.widgets.gallery import EXHIBITS
 
 GUIDE = (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8")
 PARTS = re.split(rf"(?m)^## (?:Chapter|Appendix) ({CHAPTER})\. ", GUIDE)[1:]

@@ -8,12 +8,11 @@ from typing import Any
 
 import ipywidgets
 
-from course_lib import widgets
 from course_lib.benchmarks.rows import GROUP
 from course_lib.benchmarks.timing import Plan
+from course_lib.chapters import gallery
 from course_lib.utils import machine
 from course_lib.utils.progress_bar import tracked
-from course_lib.widgets import gallery
 from course_lib.widgets.map_explorer import MapExplorer
 from course_lib.widgets.recording import values
 
@@ -24,9 +23,7 @@ Moves = dict[str, list[float]]  # control -> milliseconds of each of its moves
 
 def makers() -> dict[str, Callable[[], Any]]:
     """Every explorer whose pictures the kernel draws, by name; one that needs a model gets the stored one."""
-    explorers = [name for name in widgets.__all__ if name.endswith("_explorer")]
-    names = [name for name in explorers if name not in gallery.BROWSER_DRAWN]
-    return {name: gallery.MODELS.get(name, getattr(widgets, name)) for name in names}
+    return {name: gallery.maker(name) for name in gallery.homes() if name not in gallery.BROWSER_DRAWN}
 
 
 def through(control: ipywidgets.Widget) -> list[float]:

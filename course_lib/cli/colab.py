@@ -18,36 +18,43 @@ from course_lib.utils.files import atomic_path
 HELP = "points the notebooks' Colab links and setup cells, and the README, at a repository such as your fork"
 GITHUB = "https://github.com"
 STAMP = re.compile(rf"{re.escape(GITHUB)}/([\w-]+/[\w.-]+)/archive/([\w./-]+)\.zip")
-TITLE = "# @title Setup: install the course if needed, as on Colab, and show the device"
-FETCH = """
-# The course asks only for lower bounds that Colab meets: pip changes no package that this kernel has loaded.
+TITLE = "# @title Setup: find the course, or install it as on Colab, and show the device\n"
+FIND = """\
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
+above = [one for one in (Path.cwd(), *Path.cwd().parents) if (one / "course_lib" / "__init__.py").is_file()]
+sys.path[:0] = map(str, above[:1])  # the course that this notebook lies in, whatever the kernel
 if not find_spec("course_lib"):
-    archive = "https://github.com/OWNER/NAME/archive/BRANCH.zip"
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", archive], check=True)
 """
-# In a copy whose address nobody has written into the notebooks: asks the person who runs the cell.
-ASK_AND_FETCH = r"""
+NAMED = """\
+    archive = "https://github.com/OWNER/NAME/archive/BRANCH.zip"
+"""
+# In a copy whose address nobody has written into the notebooks; Colab shows this line as a field to fill in.
+FIELD = """\
+address = ""  # @param {type: "string"}
 import re
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if not find_spec("course_lib"):
-    address = input("Where is the course on GitHub? Paste its address, or owner/name: ").strip()
-    owner, name = re.split(r"\.git\b|[/?#]", re.split(r"(?i)github\.com[:/]|/github/", address)[-1] + "/")[:2]
+"""
+UNNAMED = r"""
+    if not address:
+        raise RuntimeError(f"{sys.executable} lacks the course: choose another kernel or fill in the address")
+    path = re.split(r"(?i)github\.com[:/]|/github/", address.strip())[-1] + "/"
+    owner, name = re.split(r"\.git\b|[/?#]", path)[:2]
     archive = f"https://github.com/{owner}/{name}/archive/HEAD.zip"
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", archive], check=True)
+"""[1:]
+# The course asks only for lower bounds that Colab meets: pip changes no package that this kernel has loaded.
+INSTALL = """\
+    print("Installing the course into", sys.executable)
+    pip = [sys.executable, "-m", "pip", "install", "-q", archive]
+    if (done := subprocess.run(pip, capture_output=True, text=True)).returncode:
+        raise RuntimeError(f"{done.stderr}\\nOn your own computer, use: python -m course_lib lab")
 """
 SHOW = """\
-from course_lib.utils.device import device_summary
-from course_lib.viz import use_style
+from course_lib.cli import first_cell
 
-use_style()
-print(device_summary())"""
+first_cell.start()"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,9 +109,11 @@ def chosen(asked: Repository | None, branch: str | None, before: Repository | No
 
 
 def setup_cell(repo: Repository | None) -> str:
-    """The text of the one setup cell; without a known repository, it asks for the address."""
-    fetch = FETCH.replace("OWNER/NAME", repo.name).replace("BRANCH", repo.branch) if repo else ASK_AND_FETCH
-    return TITLE + fetch + SHOW
+    """The text of the one setup cell; without a known repository, it has a line for the address."""
+    if not repo:
+        return TITLE + FIELD + FIND + UNNAMED + INSTALL + SHOW
+    named = NAMED.replace("OWNER/NAME", repo.name).replace("BRANCH", repo.branch)
+    return TITLE + FIND + named + INSTALL + SHOW
 
 
 def stamped_as(root: Path) -> Repository | None:

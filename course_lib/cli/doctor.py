@@ -13,7 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from course_lib.cli import environment, requirements, venv
+from course_lib.cli.first_cell import explanation
 from course_lib.utils.device import busy_note, device_name, devices_here, memory, multiplies_bf16, on_colab
+from course_lib.utils.home import locked_home
 
 HELP = "reports what is installed and what is missing, and how to fix it"
 SHOWN = ("torch", "numpy", "ipython", "ipywidgets")  # one line each; one line for all others
@@ -41,9 +43,9 @@ def run(args: argparse.Namespace) -> int:
     if environment.is_repository() and not venv.is_current() and requirements.missing() and venv.is_ready():
         print(f"{sys.executable} lacks packages; checking the Python in .venv, as used by `lab`.\n")
         environment.start_again()
-    looks = (place, packages, tools, graphics, company, comparisons, data)
+    looks = (place, home, packages, tools, graphics, company, comparisons, data)
     missing = 0
-    for look in looks[:2] if bare() else looks:
+    for look in looks[:3] if bare() else looks:
         for finding in look():
             print(finding, flush=True)
             missing += finding.required
@@ -78,6 +80,15 @@ def kind() -> str:
     if sys.prefix != sys.base_prefix:
         return f"the environment {sys.prefix}"
     return "a Python outside any environment"
+
+
+def home() -> Iterator[Finding]:
+    """Whether settings can be stored."""
+    if locked := locked_home():
+        yield Finding(
+            f"{locked} cannot be written: settings, progress and downloads are not kept",
+            "choose another home folder: HOME=/a/folder/of/your/own python -m course_lib lab",
+        )
 
 
 def packages() -> Iterator[Finding]:
@@ -125,9 +136,11 @@ def graphics() -> Iterator[Finding]:
     try:
         import torch
     except Exception as problem:  # a broken installation can raise anything
-        yield Finding(
-            f"torch does not load: {problem}", f"{install()} --force-reinstall torch", required=True
-        )
+        again = f'{install()} --force-reinstall "{requirements.requirements()[0]}"'
+        if venv.is_current():  # which holds the build that fits this machine
+            again = "delete the folder .venv, then run: python -m course_lib lab"
+        fix = explanation(problem) or again
+        yield Finding(f"torch does not load: {problem}", fix, required=True)
         return
     for one in (found := devices_here()[1:]):
         yield Finding(", ".join(filter(None, (f"{one}: {device_name(one)}", memory(one)))))

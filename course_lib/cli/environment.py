@@ -14,6 +14,7 @@ from typing import Any
 from course_lib.cli import pip, venv
 from course_lib.cli.requirements import ROOT, is_repository, missing, requirements
 from course_lib.cli.venv import WINDOWS, SetUpError
+from course_lib.utils.home import spare_home
 
 __all__ = ["ROOT", "SetUpError", "become", "child_environment", "ensure", "is_repository", "provide"]
 
@@ -86,7 +87,12 @@ def become(command: Sequence[str], **more: Any) -> int:
 
 
 def child_environment() -> dict[str, str]:
-    """Environment variables for JupyterLab and pytest: their kernels find course_lib, installed or not."""
+    """Environment variables for JupyterLab and pytest: their kernels find course_lib, installed or not.
+
+    Where the home folder cannot be written, they lead to a temporary one, and a line says so.
+    """
+    if note := spare_home():
+        print(note, flush=True)
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     # Kernels work in notebooks/, where a relative path leads elsewhere.
     given = {name: os.environ.get(name) for name in ("COURSE_DATA", "COURSE_CACHE")}

@@ -14,7 +14,7 @@ from course_lib.utils.chapters import CHAPTER
 
 MAX_BYTES = 1_000_000
 MAX_LINES = 15
-MAX_SET_UP_LINES = 16
+MAX_IMPORT_LINES = 24  # their cell is folded
 MIN_EXERCISES = 4
 
 BANNED = {  # in code: how to find it, and what to do instead
@@ -89,8 +89,9 @@ def sizes(nb: Notebook) -> Iterator[str]:
         if not cell.source.strip():
             yield f"cell {number}: empty"
     for place, cell in nb.of_type("code"):
-        if len(_code_lines(cell)) > MAX_LINES:
-            yield f"{place}: {len(_code_lines(cell))} lines of code, more than {MAX_LINES}"
+        most = MAX_IMPORT_LINES if cell.source.startswith("# @title Imports") else MAX_LINES
+        if len(_code_lines(cell)) > most and not is_set_up(cell):
+            yield f"{place}: {len(_code_lines(cell))} lines of code, more than {most}"
 
 
 def banned(nb: Notebook) -> Iterator[str]:
@@ -195,13 +196,15 @@ def opening(nb: Notebook) -> Iterator[str]:
 def set_up(nb: Notebook) -> Iterator[str]:
     """The same setup cell everywhere, except for the repository and the branch it names."""
     code = nb.of_type("code")
-    cell = code[0][1].source.strip() if code else ""
-    if len(cell.splitlines()) > MAX_SET_UP_LINES:
-        yield f"the setup cell has {len(cell.splitlines())} lines, more than {MAX_SET_UP_LINES}"
+    if not code or not is_set_up(code[0][1]):
+        yield "the first code cell is not the setup cell: run `python -m course_lib colab`"
+
+
+def is_set_up(cell: NotebookNode) -> bool:
+    """Whether a cell is the setup cell, with any repository and branch."""
     patterns = [re.escape(setup_cell(repo)) for repo in (Repository("OWNER/NAME", "BRANCH"), None)]
     patterns = [p.replace("OWNER/NAME", r"[\w.-]+/[\w.-]+").replace("BRANCH", r"[\w./-]+") for p in patterns]
-    if not any(re.fullmatch(pattern, cell) for pattern in patterns):
-        yield "the first code cell is not the setup cell: run `python -m course_lib colab`"
+    return any(re.fullmatch(pattern, cell.source.strip()) for pattern in patterns)
 
 
 def parts(nb: Notebook) -> Iterator[str]:

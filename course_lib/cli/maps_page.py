@@ -14,13 +14,14 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from course_lib import widgets
+from course_lib.chapters import ch06_translation as ch06
+from course_lib.chapters import ch07_language_models as ch07
+from course_lib.chapters.ch03_heads.heads_widget import SENTENCE
+from course_lib.chapters.gallery import exhibits, maker
 from course_lib.cli.explorer_page import EXAMPLES as MODEL_EXAMPLES
 from course_lib.cli.explorer_page import HOME, OLD_BROWSER, compressed
 from course_lib.experiments.real_translator import real_translator
 from course_lib.utils.files import atomic_path
-from course_lib.widgets.gallery import exhibits
-from course_lib.widgets.heads import SENTENCE
 from course_lib.widgets.map_explorer import MapExplorer
 from course_lib.widgets.modules import joined
 from course_lib.widgets.recording import Recorder
@@ -60,9 +61,9 @@ CONTROLS: dict[str, Mapping[str, Sequence[Any] | None]] = {  # what is moved; No
     "pixel_attention_explorer": {"picture": None, "row": None, "column": None, "heads": None},
 }
 MAKERS: dict[str, Callable[[], MapExplorer]] = {  # where the gallery's widget has too few examples
-    "translation_explorer": lambda: widgets.translation_explorer(*real_translator(), SENTENCES, width=1),
-    "text_attention_explorer": lambda: widgets.text_attention_explorer(prompts=STORIES),
-    "logit_lens_explorer": lambda: widgets.logit_lens_explorer(prompts=STORIES),
+    "translation_explorer": lambda: ch06.translation_explorer(*real_translator(), SENTENCES, width=1),
+    "text_attention_explorer": lambda: ch07.text_attention_explorer(prompts=STORIES),
+    "logit_lens_explorer": lambda: ch07.logit_lens_explorer(prompts=STORIES),
 }
 FOLDER = "maps"  # of the scripts, in the site
 CALLS = {f"{name}()": name for name in CONTROLS} | {  # cells of the notebooks that show the same
@@ -74,7 +75,7 @@ CALLS = {f"{name}()": name for name in CONTROLS} | {  # cells of the notebooks t
 @cache
 def recording(name: str) -> dict[str, Any]:
     """What the widget of this name shows, for JSON: see `Recorder`; its parts are compressed."""
-    explorer = MAKERS.get(name, getattr(widgets, name))()
+    explorer = (MAKERS.get(name) or maker(name))()
     found = Recorder(explorer, CONTROLS[name]).recording()
     parts = [
         {"header": compressed(json.dumps(header).encode()), "numbers": compressed(numbers)}

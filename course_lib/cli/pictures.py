@@ -18,14 +18,14 @@ from nbformat.v4 import new_code_cell, new_notebook
 from PIL import Image
 from playwright.sync_api import Locator, Page, sync_playwright
 
+from course_lib.chapters.gallery import exhibits
 from course_lib.cli import browser, notebook_io, present
 from course_lib.cli.environment import ROOT, SetUpError
 from course_lib.utils.files import atomic_path
-from course_lib.widgets.gallery import exhibits
 
 IMAGES = ROOT / "docs" / "images"
 PAGE = {"width": 740, "height": 1600}
-GALLERY = "from course_lib.widgets.gallery_page import gallery\ngallery()"
+GALLERY = "from course_lib.chapters.gallery_page import gallery\ngallery()"
 COLORS = 128
 MARGIN = 8
 METADATA = {"kernelspec": notebook_io.KERNEL, "language_info": notebook_io.LANGUAGE}

@@ -4,6 +4,7 @@ Standard library only.
 """
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -12,25 +13,48 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from course_lib.utils.network import CAUSES
+
+INTEL_MAC = (
+    "PyTorch has no version for Macs with an Intel chip since 2.2.2, and the course needs 2.11.\n"
+    "Use the course on Colab, or on another computer."
+)
 ADVICE = (
     (
-        r"No space left|Errno 28|not enough space",
-        "The disk is full. Free some space, then run the command again.",
+        r"No space left|Errno 28\b|not enough space|Disk quota exceeded|Errno 122\b|WinError 112\b",
+        "The disk, or your share of it, is full. Free some space, then run the command again.",
     ),
     (
-        r"Temporary failure in name resolution|NewConnectionError|NameResolutionError|Failed to establish"
-        r"|getaddrinfo|Network is unreachable|timed out|ProxyError|ConnectionResetError|SSLError"
-        r"|from versions: none",
-        "The package index cannot be reached. Check the network (behind a proxy: set HTTPS_PROXY),\n"
-        "then run the command again; finished downloads are kept.",
+        r"Long Path|WinError 206\b|File name too long",
+        "The path of this folder is too long. Move the course to a short one, such as C:\\course.",
     ),
     (
-        r"Permission denied|Errno 13",
+        r"being used by another process|WinError (32|5)\b",
+        "Another program holds this file. Close JupyterLab and editors, then run the command again.",
+    ),
+    (
+        r"Permission denied|Errno 13\b",
         "You have no permission to write to this folder. Copy the course to a folder of your own.",
     ),
     (
-        r"No matching distribution found",
-        "There is no package for this Python on this machine. Use a 64-bit Python 3.11, 3.12 or 3.13.",
+        r"externally-managed-environment",
+        "This Python belongs to the system. Start the command with the Python in .venv, which `lab` makes.",
+    ),
+    (
+        r"DO NOT MATCH THE HASHES",
+        "A download was cut short or changed on its way. Run `pip cache purge`, then the command again.",
+    ),
+    (
+        r"Failed building wheel|Visual C\+\+ 14|metadata-generation-failed|subprocess-exited-with-error",
+        "A package has no wheel for this Python and could not be compiled. Use a 64-bit Python 3.11 to 3.13.",
+    ),
+)
+VERSIONS = (
+    (r"requirement torch\b.*\(from versions: [^)]*\b2\.2\.2\)", INTEL_MAC),
+    (
+        r"from versions: (?!none)",
+        "The package index in use lacks this version, or has it for other Pythons only.\n"
+        "Use Python 3.11, 3.12 or 3.13; if `pip config list` shows a mirror: PIP_INDEX_URL=https://pypi.org/simple",
     ),
 )
 
@@ -82,15 +106,42 @@ def versions(python: Path, name: str, options: Sequence[str] = (), seconds: int 
 
 
 def diagnosis(lines: Iterable[str]) -> str:
-    """What went wrong, from pip's last lines, and what to do about it."""
-    lines = [line.strip()[:300] for line in lines if line.strip()]
-    for pattern, help_ in ADVICE:
-        telling = [line for line in lines if re.search(pattern, line, re.IGNORECASE)]
-        if telling:
-            return f"    {telling[-1]}\n{help_}"
-    errors = [line for line in lines if line.startswith("ERROR")] or lines[-5:]
+    """What went wrong, from pip's last lines, and what to do about it.
+
+    What pip calls an error comes first; then what it says about the network on the way.
+    """
+    lines = [line.strip() for line in lines if line.strip()]
+    errors = [line for line in lines if re.match(r"ERROR|HINT|error:", line)] or lines[-5:]
+    *telling, unreachable = CAUSES  # pip may have been more successful when it tried again
+    order = ((errors, ADVICE), (lines, telling), (errors, VERSIONS), (lines, [unreachable]), (lines, ADVICE))
+    for said, known in order:
+        if cause := _cause(said, known):
+            return cause
     help_ = "Run the command again. If it still fails, delete the folder .venv and run it once more."
-    return "\n".join([*(f"    {line}" for line in errors), help_])
+    if any("No matching distribution" in line for line in errors):
+        help_ = f"The package index cannot be reached, or has nothing for {this_python()}."
+    return "\n".join([*(f"    {_shortened(line)}" for line in errors), help_])
+
+
+def _cause(lines: list[str], known: Iterable[tuple[str, str]]) -> str | None:
+    for pattern, advice in known:
+        for line in reversed(lines):
+            if found := re.search(pattern, line, re.IGNORECASE):
+                return f"    {_shortened(line, found.start())}\n{advice}"
+    return None
+
+
+def _shortened(line: str, start: int = 0) -> str:
+    """At most 300 characters of a line, around the place `start`."""
+    first = max(0, min(start - 100, len(line) - 300))
+    return f"{'…' * bool(first)}{line[first : first + 300]}"
+
+
+def this_python() -> str:
+    """This Python in words, and the one that is needed."""
+    bits = 64 if sys.maxsize > 2**32 else 32
+    here = f"Python {platform.python_version()}, {bits}-bit, {platform.system()} on {platform.machine()}"
+    return f"this Python ({here}); the course needs a 64-bit Python 3.11, 3.12 or 3.13"
 
 
 def forget_interrupted(prefix: Path) -> list[str]:

@@ -20,6 +20,7 @@ from course_lib.cli import arguments, environment
 HELP = "shows the widgets one at a time, for the projector: all, those of a chapter, or a single one"
 FOLDER = Path(__file__).with_name("voila")
 HOST = "127.0.0.1"
+FORGOTTEN = 600  # seconds after which a kernel is ended that no page is connected to, as after a crash
 EXTENSIONS = (  # the ones that draw widgets; other JupyterLab extensions fail on a Voilà page
     "@jupyter-widgets/jupyterlab-manager",
     "anywidget",
@@ -44,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C; returns Voilà's exit code. Raises ValueError for a name that does not exist."""
-    from course_lib.widgets.gallery import exhibits
+    from course_lib.chapters.gallery import exhibits
 
     exhibits(args.what)
     port, token = free_port(args.port), secrets.token_urlsafe(24)
@@ -90,6 +91,7 @@ def command(port: int, dark: bool = False) -> list[str]:
         "--template=course", f"--theme={'dark' if dark else 'light'}",
         "--VoilaConfiguration.allow_template_override=NO", "--VoilaConfiguration.allow_theme_override=NO",
         *(f"--VoilaConfiguration.extension_allowlist={name}" for name in EXTENSIONS),
+        f"--MappingKernelManager.cull_idle_timeout={FORGOTTEN}", "--MappingKernelManager.cull_interval=60",
     ]  # fmt: skip
 
 

@@ -63,6 +63,7 @@ def fingerprint() -> str:
 def set_up() -> None:
     """Make `.venv`, or complete one that is incomplete or out of date. Safe to interrupt and repeat.
 
+    One that cannot be brought up to date, as without a network, is used as it is if nothing is missing.
     Raises SetUpError, saying what to do.
     """
     try:
@@ -70,7 +71,9 @@ def set_up() -> None:
             if not is_ready():
                 _install()
     except pip.PipError as problem:
-        raise SetUpError(str(problem)) from None
+        if not _has_all():
+            raise SetUpError(str(problem)) from None
+        print(f"{problem}\nNothing that the course needs is missing, so it starts with other versions.\n")
     except OSError as problem:
         raise SetUpError(f"The environment could not be written: {problem}\n{_room()}") from None
 
@@ -119,6 +122,15 @@ def install_torch(interpreter: Path, prefix: Path, wanted: list[str], exact: lis
     pip.install(interpreter, [*exact, *build.options, *wanted], what, prefix / "pip.log")
 
 
+def _has_all() -> bool:
+    """Whether `.venv` meets the lower bounds of all requirements."""
+    code = "import sys; from course_lib.cli.requirements import missing; sys.exit(bool(missing(('dev',))))"
+    try:
+        return subprocess.run([python(), "-c", code], cwd=ROOT, capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
 def _has_torch(prefix: Path) -> bool:
     sites = ("lib/python*/site-packages", "Lib/site-packages")
     return any(one for site in sites for one in prefix.glob(f"{site}/torch-*.dist-info"))
@@ -141,6 +153,12 @@ def _make() -> None:
 
 def _refusal() -> str | None:
     """Why no environment can be created here, and what to do about it; None if one can."""
+    if (kind := torch_build.mac()) == "Intel":
+        return pip.INTEL_MAC
+    if kind == "Rosetta":
+        return "This Mac has Apple's chip, but this Python was made for Intel. Install one from python.org."
+    if sys.maxsize < 2**32:
+        return f"PyTorch has nothing for {pip.this_python()}."
     if importlib.util.find_spec("ensurepip") is None or importlib.util.find_spec("venv") is None:
         package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
         return (

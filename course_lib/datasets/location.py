@@ -16,6 +16,7 @@ from course_lib.datasets.archives import Bounded, BrokenArchive
 from course_lib.datasets.catalog import find_set
 from course_lib.datasets.spec import DataSet
 from course_lib.utils.files import atomic_path, data_folder
+from course_lib.utils.network import network_advice
 
 DATA_VARIABLE = "COURSE_DATA"
 CACHE_VARIABLE = "COURSE_CACHE"
@@ -179,6 +180,7 @@ def state_of(given: Path) -> str:
 def _three_ways(entry: DataSet, path: Path, reasons: list[str]) -> str:
     given = folder_in(DATA_VARIABLE)
     now = f"now it is {state_of(given)}" if given else "now it is not set"
+    advice = (network_advice("\n".join(reasons)) or "").replace("\n", " ")
     return "\n".join(
         [
             f"the data set {entry.name!r} is not on this machine and could not be downloaded. Either:",
@@ -186,5 +188,6 @@ def _three_ways(entry: DataSet, path: Path, reasons: list[str]) -> str:
             f"  2. put the file into the cache, as {path};",
             "  3. go online and try again; the last attempt failed with:",
             *reasons,
+            *([f"     {advice}"] if advice else []),
         ]
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from course_lib.exercises.checking import Verdict, grade
 from course_lib.exercises.exercise import Exercise, Mistake
+from course_lib.exercises.questions import conclude, quiz, recall
 from course_lib.exercises.table import read_exercises
 from course_lib.utils import progress as saved
 from course_lib.utils.device import on_colab
@@ -19,12 +20,16 @@ __all__ = [
     "answer_or_reference",
     "catalogue",
     "check",
+    "conclude",
     "find",
     "grade",
     "progress",
+    "quiz",
+    "recall",
 ]
 
-CHAPTERS = Path(__file__).parent / "chapters"
+CHAPTERS = Path(__file__).parents[1] / "chapters"
+ENDING = "_exercises.md"
 
 
 def check(exercise_id: str, answer: Any) -> None:
@@ -106,10 +111,18 @@ def catalogue() -> dict[str, Exercise]:
 
 def chapters() -> list[str]:
     """The chapters that have exercises, such as `06b`."""
-    return sorted(file.stem for file in CHAPTERS.glob("*.md"))
+    return sorted(file.name.removesuffix(ENDING) for file in CHAPTERS.glob(f"ch*/*{ENDING}"))
+
+
+def file_of(chapter: str) -> Path:
+    """The file with the exercises of a chapter. Raises FileNotFoundError if it has none."""
+    found = list(CHAPTERS.glob(f"ch*/{chapter}{ENDING}"))
+    if len(found) != 1:
+        raise FileNotFoundError(f"no file {chapter}{ENDING} in a folder of {CHAPTERS}")
+    return found[0]
 
 
 @cache
 def of_chapter(chapter: str) -> dict[str, Exercise]:
     """The exercises of a chapter, by id."""
-    return {exercise.id: exercise for exercise in read_exercises(CHAPTERS / f"{chapter}.md")}
+    return {exercise.id: exercise for exercise in read_exercises(file_of(chapter))}

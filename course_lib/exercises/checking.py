@@ -92,7 +92,8 @@ def judge(exercise: Exercise, made: Attempt, answer: Any = None) -> Verdict:
             "append do), which overwrites the caller's data. Create a new tensor or list instead.",
         )
     count = len(results)
-    return Verdict("passed", f"{exercise.id}: passed" + (f" ({count} inputs)." if count > 1 else "."))
+    text = f"{exercise.id}: passed" + (f" ({count} inputs)." if count > 1 else ".")
+    return Verdict("passed", f"{text}\n{_fill(exercise.now)}" if exercise.now else text)
 
 
 def recognize(exercise: Exercise, results: Sequence[CallResult]) -> Mistake | None:
@@ -204,7 +205,9 @@ def _explain(error: Exception, answer: Any) -> str:
 
 
 def _not_tried(exercise: Exercise) -> Verdict:
-    return Verdict("not tried", f"{exercise.id}: not tried yet. Replace the ... with your answer.")
+    text = f"{exercise.id}: not tried yet. Replace the ... with your answer."
+    effort = f" About {exercise.minutes} minutes, difficulty {exercise.difficulty} of 3."
+    return Verdict("not tried", text + effort if exercise.minutes else text)
 
 
 def _mistaken(exercise: Exercise, mistake: Mistake) -> Verdict:

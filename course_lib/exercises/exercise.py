@@ -36,6 +36,7 @@ class Exercise:
     tolerance: absolute and relative tolerance for numbers.
     run: how an answer is called, if not by `answer(*arguments)`: `run(answer, *arguments)` returns what is
     compared, so it can also look at how the answer computes (see `watching`).
+    minutes, difficulty (1 to 3): our estimates. now: what a correct answer makes possible, in a sentence.
     """
 
     id: str
@@ -44,6 +45,9 @@ class Exercise:
     mistakes: tuple[Mistake, ...]
     tolerance: float = 1e-4
     run: Callable[..., Any] | None = None
+    minutes: int = 0
+    difficulty: int = 0
+    now: str = ""
 
 
 def mistake(name: str, why: str, *wrong: Answer) -> Mistake:

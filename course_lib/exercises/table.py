@@ -8,8 +8,8 @@ A file is a chapter. What is indented by four spaces is code:
 
 The solution is a function, or a value if the exercise asks for one. A wrong answer is the body of that
 function, or a value; `answer = …` takes a function made elsewhere, and `answers = […]` several of them.
-Lines `tolerance: …` and `run: …` below the name of an exercise set these fields. PyTorch, `math`, the makers
-of inputs and what `run` can forbid are at hand.
+Lines such as `minutes: 5` below the name of an exercise set these fields (FIELDS, and `now`, a sentence).
+PyTorch, `math`, the makers of inputs and what `run` can forbid are at hand.
 """
 
 import ast
@@ -29,6 +29,7 @@ from course_lib.exercises.watching import no_tensor_of, without
 
 Names = dict[str, Any]
 
+FIELDS = "tolerance|run|minutes|difficulty"
 MAKERS = (normal, numbered, whole, no_tensor_of, without)
 AT_HAND: Names = {"torch": torch, "Tensor": Tensor, "nn": nn, "F": nn.functional, "math": math}
 AT_HAND |= {maker.__name__: maker for maker in MAKERS}
@@ -97,7 +98,8 @@ def parts(file: Path) -> Iterator[Part]:
 
 def exercise(part: Part, shared: Names) -> Exercise:
     """The exercise of a part. Its solution becomes one of the shared names."""
-    settings = dict(re.findall(r"(?m)^(tolerance|run): (.+)$", "\n".join(part.prose)))
+    settings = dict(re.findall(rf"(?m)^({FIELDS}): (.+)$", "\n".join(part.prose)))
+    now = next((line.removeprefix("now: ") for line in part.prose if line.startswith("now: ")), "")
     inputs_follow = "Inputs:" in part.prose
     if len(part.code) != 1 + inputs_follow:
         raise part.error(f"{part.title} needs its solution and, for a function, Inputs: with the arguments")
@@ -111,7 +113,7 @@ def exercise(part: Part, shared: Names) -> Exercise:
         inputs = eval(part.compiled(first, f"({arguments})", "eval"), shared)
     mistakes = tuple(mistake(one, shared, signature) for one in part.mistakes)
     fields = {name: eval(text, shared) for name, text in settings.items()}
-    return Exercise(part.title, reference, inputs, mistakes, **fields)
+    return Exercise(part.title, reference, inputs, mistakes, now=now, **fields)
 
 
 def solution(part: Part, line: int, code: str, shared: Names) -> tuple[Answer, str | None]:

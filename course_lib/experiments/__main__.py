@@ -5,11 +5,15 @@ import runpy
 import sys
 from pathlib import Path
 
-FILES = sorted(Path(__file__).parent.glob("*.py"))
+PACKAGE = Path(__file__).parents[1]
+FILES = sorted(
+    [*PACKAGE.glob("experiments/*.py"), *PACKAGE.glob("chapters/*/*.py")], key=lambda path: path.stem
+)
 COMMANDS = {
     path.stem: path
     for path in FILES
-    if path.stem != "__main__" and 'if __name__ == "__main__":' in path.read_text("utf-8")
+    if path.stem not in ("__main__", "attention_picture")
+    and 'if __name__ == "__main__":' in path.read_text("utf-8")
 }
 
 
@@ -23,7 +27,8 @@ def main(arguments: list[str]) -> None:
         unknown = f"no experiment {arguments[0]!r}; there are\n" if arguments else ""
         sys.exit(unknown + "\n".join(lines))
     sys.argv[1:] = arguments[1:]
-    runpy.run_module(f"course_lib.experiments.{arguments[0]}", run_name="__main__", alter_sys=True)
+    module = ".".join(COMMANDS[arguments[0]].relative_to(PACKAGE.parent).with_suffix("").parts)
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

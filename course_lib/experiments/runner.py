@@ -34,7 +34,8 @@ LONG = ("losses", "evaluations", "confusion", "drawn")  # not printed
 class Experiment(Generic[Result]):
     """An experiment: its plan, the function that makes a run, and the file with the results.
 
-    module: its name, and that of the file of results unless `file` gives another.
+    module: the file of its module. The results are in the folder `results` beside it, in a file of the same
+    name unless `name` gives another.
     parts: for each part of the results, a function that returns its recipes, dataclasses or dictionaries; it
     may read the parts before it. make: returns the run of a recipe, or a list of runs, as dataclasses or
     dictionaries; one function for all parts, or one for each. A recipe that is a dictionary is passed as
@@ -46,12 +47,12 @@ class Experiment(Generic[Result]):
     shared: whether a run that another part has, and that the same function makes, is copied.
     """
 
-    module: str
+    module: str | Path
     parts: Mapping[str, Plan]
     make: Make | Mapping[str, Make]
     result: Callable[..., Result]
     keys: tuple[str, ...] = ("recipe",)
-    file: str = ""
+    name: str = ""
     settings: Callable[[], Mapping[str, Any]] = dict
     threads: int | None = 1
     flags: Mapping[str, Callable[[Any, bool], bool]] = field(default_factory=dict)
@@ -60,13 +61,18 @@ class Experiment(Generic[Result]):
     @property
     def path(self) -> Path:
         """The file of results."""
-        return storage.RESULTS / f"{self.file or self.module}.json"
+        return storage.results_of(self.module) / f"{self.name or self.command}.json"
+
+    @property
+    def command(self) -> str:
+        """Its name on the command line."""
+        return Path(self.module).stem
 
     def read(self) -> dict[str, Any]:
         """The content of the file; if there is none, the header of a new one."""
         if self.path.exists():
             return storage.read(self.path)
-        command = f"python -m course_lib.experiments.{self.module}"
+        command = f"python -m course_lib.experiments {self.command}"
         return {"command": command, "machine": machine.describe("cpu"), **self.settings(), "runs": {}}
 
     def stored(self) -> dict[str, list[Result]]:
@@ -150,7 +156,7 @@ class Experiment(Generic[Result]):
     def main(self, about: str | None, arguments: Sequence[str] | None = None) -> None:
         """The command: makes missing runs. about: its description."""
         parser = argparse.ArgumentParser(
-            prog=f"python -m course_lib.experiments.{self.module}",
+            prog=f"python -m course_lib.experiments {self.command}",
             description=about,
             formatter_class=argparse.RawTextHelpFormatter,
         )

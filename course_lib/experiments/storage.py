@@ -9,8 +9,12 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from course_lib.utils.files import atomic_path
 
-RESULTS = Path(__file__).parent / "results"
 Run = dict[str, Any]
+
+
+def results_of(module: str | Path) -> Path:
+    """The folder with the results of the experiment in this file."""
+    return Path(module).parent / "results"
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -25,6 +29,7 @@ def write(path: Path, content: dict[str, Any]) -> None:
         lines = ",\n".join(f"   {json.dumps(run, ensure_ascii=False)}" for run in runs)
         parts.append(f'  "{name}": [\n{lines}\n  ]')
     head = json.dumps({key: content[key] for key in content if key != "runs"}, indent=1)[:-2]
+    path.parent.mkdir(exist_ok=True)
     with atomic_path(path) as temporary:
         temporary.write_text(head + ',\n "runs": {\n' + ",\n".join(parts) + "\n }\n}\n", encoding="utf-8")
 

@@ -10,18 +10,17 @@ from torch import nn
 
 from course_lib.training.model_files import save_model
 
-FOLDER = Path(__file__).parent / "models"
 Model = TypeVar("Model", bound=nn.Module)
 
 
-def load(make: Callable[[], Model], name: str) -> Model:
+def load(make: Callable[[], Model], file: Path) -> Model:
     """The model that `make` builds, with the stored weights, in evaluation mode and without gradients."""
     with torch.random.fork_rng(devices=[]):  # the random initial weights are replaced
         model = make()
-    model.load_state_dict(load_file(FOLDER / f"{name}.safetensors"))
+    model.load_state_dict(load_file(file))
     return model.eval().requires_grad_(False)
 
 
-def save(model: nn.Module, name: str) -> None:
+def save(model: nn.Module, file: Path) -> None:
     """Store the weights, replacing a stored file as a whole."""
-    save_model(model, FOLDER / f"{name}.safetensors")
+    save_model(model, file)

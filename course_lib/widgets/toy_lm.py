@@ -2,6 +2,7 @@
 
 import random
 from functools import cache
+from pathlib import Path
 
 import torch
 
@@ -28,7 +29,7 @@ CONFIG = {
 }  # fmt: skip
 TRAINING = TrainConfig(steps=200, optimizer="muon", lr=5e-3, warmup=20)
 BATCH = 16
-NAME = "toy_lm"
+FILE = Path(__file__).parent / "models" / "toy_lm.safetensors"
 
 
 def story(rng: random.Random) -> str:
@@ -80,4 +81,4 @@ def train(steps: int | None = None, seed: int = 0) -> tuple[GPT, WordTokenizer]:
 @cache
 def small_world() -> tuple[GPT, WordTokenizer]:
     """The stored model and its tokenizer; cached."""
-    return stored.load(new_model, NAME), vocabulary()
+    return stored.load(new_model, FILE), vocabulary()

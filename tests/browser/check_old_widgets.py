@@ -11,7 +11,7 @@ from helpers.browser.moves import HANDLE, Frame, every_move
 from helpers.browser.pages import Trouble, open_chapter, open_lab, page_of
 from helpers.browser.report import ARTIFACTS
 
-from course_lib.widgets.gallery import EXHIBITS, Exhibit
+from course_lib.chapters.gallery import EXHIBITS, Exhibit
 
 CHOSEN = {"softmax_explorer", "mask_explorer", "bleu_explorer"}  # among them every kind of control
 # jupyterlab_widgets 1.1.11 asks for MathJax 2, and finds that of JupyterLab 4; no widget here needs any

@@ -12,9 +12,9 @@ from helpers.browser.moves import HANDLE, Frame  # noqa: E402
 from helpers.browser.pages import load_axe, open_chapter, open_lab, open_voila, page_of  # noqa: E402
 
 from course_lib.__main__ import main  # noqa: E402
+from course_lib.chapters.gallery import EXHIBITS, Exhibit, exhibits  # noqa: E402
 from course_lib.cli.environment import ROOT  # noqa: E402
 from course_lib.cli.slides import TEMPLATES  # noqa: E402
-from course_lib.widgets.gallery import EXHIBITS, Exhibit, exhibits  # noqa: E402
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]

@@ -12,13 +12,13 @@ from helpers.browser.moves import Frame  # noqa: E402
 from helpers.browser.pages import Trouble, open_chapter, open_lab, open_voila, page_of  # noqa: E402
 from playwright.sync_api import Page, expect  # noqa: E402
 
-from course_lib.experiments.digits_vit import digits, digits_model  # noqa: E402
-from course_lib.widgets.class_attention import least_sure  # noqa: E402
-from course_lib.widgets.class_attention import look as look_at  # noqa: E402
-from course_lib.widgets.gallery import exhibits  # noqa: E402
-from course_lib.widgets.head_task_model import look  # noqa: E402
-from course_lib.widgets.heads import SENTENCE  # noqa: E402
-from course_lib.widgets.perturbations import CHANGES, outcome  # noqa: E402
+from course_lib.chapters.ch03_heads.head_task_model import look  # noqa: E402
+from course_lib.chapters.ch03_heads.heads_widget import SENTENCE  # noqa: E402
+from course_lib.chapters.ch08_images.class_attention_widget import least_sure  # noqa: E402
+from course_lib.chapters.ch08_images.class_attention_widget import look as look_at  # noqa: E402
+from course_lib.chapters.ch08_images.digits_vit import digits, digits_model  # noqa: E402
+from course_lib.chapters.ch08_images.perturbations import CHANGES, outcome  # noqa: E402
+from course_lib.chapters.gallery import exhibits  # noqa: E402
 
 FRONT_ENDS = {"JupyterLab": ("lab", open_lab), "Voilà": ("voila", open_voila)}
 WORDS = SENTENCE.split()

@@ -13,7 +13,7 @@ from helpers.browser.moves import Frame, every_move  # noqa: E402
 from helpers.browser.pages import open_chapter, open_lab, open_voila, page_of  # noqa: E402
 from helpers.browser.report import ARTIFACTS  # noqa: E402
 
-from course_lib.widgets.gallery import BROWSER_DRAWN, EXHIBITS, Exhibit  # noqa: E402
+from course_lib.chapters.gallery import BROWSER_DRAWN, EXHIBITS, Exhibit  # noqa: E402
 
 EXPLORERS = [exhibit for exhibit in EXHIBITS if exhibit.widget not in BROWSER_DRAWN]
 OPEN = {"JupyterLab": open_lab, "Voilà": open_voila}

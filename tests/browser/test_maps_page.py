@@ -11,11 +11,11 @@ from helpers.browser.pages import contrast, load_axe, page_of  # noqa: E402
 from helpers.browser.report import ARTIFACTS  # noqa: E402
 from playwright.sync_api import Locator, Page, expect  # noqa: E402
 
+from course_lib.chapters.ch06_translation.translation_trace import write  # noqa: E402
 from course_lib.cli import explorer_page, maps_page  # noqa: E402
 from course_lib.experiments.real_translator import real_translator  # noqa: E402
 from course_lib.widgets.reading import read  # noqa: E402
 from course_lib.widgets.toy_lm import small_world  # noqa: E402
-from course_lib.widgets.translation_trace import write  # noqa: E402
 
 TIMED = """async ([name, row, column, rows, columns]) => {
   const place = document.querySelector(`#${name}`);

@@ -10,7 +10,7 @@ from helpers.browser.moves import BY_KEYS, Frame  # noqa: E402
 from helpers.browser.pages import contrast, open_chapter, open_lab, open_voila, page_of  # noqa: E402
 from helpers.browser.report import ARTIFACTS  # noqa: E402
 
-from course_lib.widgets.gallery import BROWSER_DRAWN, EXHIBITS, Exhibit  # noqa: E402
+from course_lib.chapters.gallery import BROWSER_DRAWN, EXHIBITS, Exhibit  # noqa: E402
 
 EXPLORERS = [exhibit for exhibit in EXHIBITS if exhibit.widget not in BROWSER_DRAWN]
 PHONE = 390  # pixels across

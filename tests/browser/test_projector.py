@@ -10,7 +10,7 @@ from helpers.browser.moves import Frame  # noqa: E402
 from helpers.browser.pages import open_chapter, open_voila, page_of  # noqa: E402
 from helpers.browser.report import ARTIFACTS  # noqa: E402
 
-from course_lib.widgets.gallery import BROWSER_DRAWN, EXHIBITS, Exhibit, exhibits  # noqa: E402
+from course_lib.chapters.gallery import BROWSER_DRAWN, EXHIBITS, Exhibit, exhibits  # noqa: E402
 
 SIZES = ((1280, 720), (1920, 1080))
 DRAWN = [exhibit for exhibit in EXHIBITS if exhibit.widget not in BROWSER_DRAWN]

@@ -6,8 +6,8 @@ pytest.importorskip("playwright", reason="needs a browser: python -m course_lib 
 
 from helpers.browser.pages import page_of  # noqa: E402
 
-from course_lib.widgets.head_task_model import look  # noqa: E402
-from course_lib.widgets.heads import SENTENCE  # noqa: E402
+from course_lib.chapters.ch03_heads.head_task_model import look  # noqa: E402
+from course_lib.chapters.ch03_heads.heads_widget import SENTENCE  # noqa: E402
 
 CHAPTER = "notebooks/01_softmax_and_scaling.html"
 

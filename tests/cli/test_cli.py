@@ -2,6 +2,7 @@
 
 import ast
 import os
+import platform
 import subprocess
 import sys
 from argparse import Namespace
@@ -229,19 +230,88 @@ def test_a_real_pip_says_what_it_lacks():
         pip.install(Path(sys.executable), arguments, "a package")
 
 
+TLS = "SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed'))"
+NONE = "ERROR: Could not find a version that satisfies the requirement torch==2.13.0 (from versions: none)"
+NO_MATCH = "ERROR: No matching distribution found for torch==2.13.0"
+FAILURES = {  # the lines of pip that tell the cause, others around them, and a word of the advice
+    "disk": (["ERROR: Could not install: [Errno 28] No space left on device"], [], "Free some space"),
+    "quota": (["ERROR: Could not install packages: [Errno 122] Disk quota exceeded"], [], "Free some space"),
+    "network": (["Failed to establish a new connection"], [NONE, NO_MATCH], "cannot be reached"),
+    "disk, after a slow network": (
+        ["ERROR: [Errno 28] No space left"], ["WARNING: Retrying after 'timed out'"], "space"),
+    "mirror, after a slow network": (
+        ["ERROR: Could not find a version of the requirement pillow==13.0.0 (from versions: 10.0.0, 12.0.0)"],
+        ["WARNING: Retrying after 'ReadTimeoutError: timed out'", NO_MATCH], "PIP_INDEX_URL"),
+    "permission": (["[Errno 13] Permission denied: '/usr/lib'"], [], "folder of your own"),
+    "certificate": ([f"Could not fetch URL https://i/torch/: {'x' * 400} {TLS} - skipping"], [NONE, NO_MATCH],
+                    "PIP_CERT and REQUESTS_CA_BUNDLE"),
+    "certificate, and a mirror without one": (
+        [f"Could not fetch URL https://i/: {TLS}"], [NONE.replace("none", "2.9.0"), NO_MATCH], "PIP_CERT"),
+    "clock": (["SSLError: certificate verify failed: certificate is not yet valid"], [NONE], "Set the clock"),
+    "password": (["ProxyError('Cannot connect to proxy.', OSError('407 Proxy Authentication Required'))"],
+                 [NONE, NO_MATCH], "NAME:PASSWORD@HOST"),
+    "dead proxy": (["ProxyError('Cannot connect to proxy.', NewConnectionError('refused'))"], [NONE],
+                   "unset"),
+    "filter": (["ERROR: HTTP error 403 while getting https://files/torch.whl"], [], "another network"),
+    "server": (["ERROR: HTTP error 503 while getting https://files/torch.whl"], [], "Try again later"),
+    "Intel Mac": ([NONE.replace("none", "2.2.0, 2.2.1, 2.2.2")], [NO_MATCH], "Intel chip"),
+    "long path": (["HINT: This system might not have Windows Long Path support enabled."],
+                  ["ERROR: OSError: [Errno 2] No such file or directory: 'C:\\\\x.h'"], "a short one"),
+    "in use": (["ERROR: [WinError 32] The file is being used by another process: 'c10.dll'"], [], "Close"),
+    "denied": (["ERROR: [WinError 5] Access is denied: 'zmq.pyd'"], ["Check the permissions."], "Close"),
+    "hash": (["ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE FILE."], ["Got bbb"], "cut short"),
+    "system": (["error: externally-managed-environment"], ["hint: See PEP 668"], "belongs to the system"),
+    "no wheel": (["ERROR: Failed building wheel for regex"], [], "64-bit Python"),
+    "nothing for this Python": ([NO_MATCH], [NONE], "64-bit"),
+    "unknown": (["something else"], [], "Run the command again"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FAILURES)
+def test_advice_fits_the_failure(case):
+    telling, others, advice = FAILURES[case]
+    said = pip.diagnosis(["Collecting torch", *telling, *others, ""])
+    assert advice in said.splitlines()[-1] + said.splitlines()[-2] and "x" * 301 not in said
+    assert "CERTIFICATE_VERIFY_FAILED" in said if case == "certificate" else telling[0] in said
+
+
 @pytest.mark.parametrize(
-    "line, advice",
+    ("system", "machine", "version", "refusal"),
     [
-        ("ERROR: Could not install: [Errno 28] No space left on device", "disk is full"),
-        ("Failed to establish a new connection", "cannot be reached"),
-        ("[Errno 13] Permission denied: '/usr/lib'", "folder of your own"),
-        ("ERROR: No matching distribution found for torch==2.13.0", "64-bit Python"),
-        ("something else", "Run the command again"),
+        ("darwin", "x86_64", "Darwin Kernel Version 23.6.0: root:xnu/RELEASE_X86_64", "Intel chip"),
+        ("darwin", "x86_64", "Darwin Kernel Version 23.6.0: root:xnu/RELEASE_ARM64_T6000", "python.org"),
+        ("darwin", "arm64", "Darwin Kernel Version 23.6.0: root:xnu/RELEASE_ARM64_T6000", None),
+        ("linux", "x86_64", "#1 SMP", None),
     ],
 )
-def test_advice_fits_the_failure(line, advice):
-    assert advice in pip.diagnosis(["Collecting torch", line, ""])
-    assert f"    {line}\n" in pip.diagnosis([line, "ERROR: failed"]) or advice == "Run the command again"
+def test_a_mac_that_pytorch_no_longer_supports_is_told_before_anything_is_installed(
+    system, machine, version, refusal, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(venv, "VENV", tmp_path / ".venv")
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    monkeypatch.setattr(platform, "version", lambda: version)
+    said = venv._refusal()
+    assert refusal in said if refusal else said is None
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_without_a_network_an_environment_that_lacks_nothing_is_used(complete, monkeypatch, capsys):
+    """As after an update that changes a pinned version, or in a folder that was renamed."""
+
+    def fail():
+        raise pip.PipError("Installing the course failed.")
+
+    monkeypatch.setattr(venv, "is_ready", lambda: False)
+    monkeypatch.setattr(venv, "_install", fail)
+    monkeypatch.setattr(venv, "python", lambda: Path(sys.executable))
+    if complete:
+        venv.set_up()
+        assert "Nothing that the course needs is missing" in capsys.readouterr().out
+    else:
+        monkeypatch.setattr(venv, "python", lambda: Path("/nowhere/python"))
+        with pytest.raises(venv.SetUpError, match="Installing the course failed"):
+            venv.set_up()
 
 
 def test_pip_works_here_and_not_in_an_empty_folder(tmp_path):

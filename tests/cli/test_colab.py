@@ -15,7 +15,7 @@ import pytest
 from helpers.file_server import served
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from course_lib.cli import colab, front_page, lint
+from course_lib.cli import colab, front_page
 from course_lib.cli.arguments import Parser
 from course_lib.cli.github import Repository, origin, repository
 from course_lib.cli.venv import SetUpError
@@ -60,7 +60,7 @@ def run(*arguments: str) -> int:
 @pytest.mark.parametrize("repo", [MAIN, None])
 def test_the_set_up_cell_is_short(repo):
     lines = colab.setup_cell(repo).splitlines()
-    assert len(lines) <= lint.MAX_SET_UP_LINES and max(map(len, lines)) <= 110
+    assert len(lines) <= 23 and max(map(len, lines)) <= 110
     assert lines[0].startswith("# @title ")  # under which Colab folds it
 
 
@@ -225,15 +225,61 @@ def test_what_a_person_pastes_is_understood(text):
     assert repository(text) == Repository("owner/na.me", WITH_BRANCH.get(text))
 
 
-@pytest.mark.parametrize("text", [*SPELLINGS, *WITH_BRANCH])
-def test_the_set_up_cell_understands_it_too(text, monkeypatch):
-    """As on Colab: the course is missing, and the cell asks where it is."""
-    cell = colab.setup_cell(None).partition("\nfrom course_lib")[0]
-    started, asked = [], [text]
+def run_cell(
+    repo: Repository | None, monkeypatch, folder: Path, address: str = "", failure: str = ""
+) -> list:
+    """Run the setup cell in `folder`, where the course is missing; returns the commands for pip."""
+    cell = colab.setup_cell(repo).partition("\nfrom course_lib")[0]
+    started: list = []
+
+    def pip(command, **options):
+        started.append(command)
+        return subprocess.CompletedProcess(command, int(bool(failure)), stderr=failure)
+
+    monkeypatch.chdir(folder)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    monkeypatch.setattr(subprocess, "run", lambda command, check: started.append(command))
-    exec(cell, {"input": lambda question: asked.pop()})
-    assert [command[-1] for command in started] == ["https://github.com/owner/na.me/archive/HEAD.zip"]
+    monkeypatch.setattr(subprocess, "run", pip)
+    exec(cell.replace('address = ""', f"address = {address!r}"), {})
+    return started
+
+
+@pytest.mark.parametrize("text", [*SPELLINGS, *WITH_BRANCH])
+def test_the_set_up_cell_understands_it_too(text, monkeypatch, tmp_path):
+    """As on Colab: the course is missing, and somebody has filled in where it is."""
+    (command,) = run_cell(None, monkeypatch, tmp_path, address=text)
+    assert command[-1] == "https://github.com/owner/na.me/archive/HEAD.zip"
+
+
+def test_without_an_address_the_set_up_cell_names_its_python_and_asks_nothing(monkeypatch, tmp_path):
+    with pytest.raises(
+        RuntimeError, match=f"{re.escape(sys.executable)} lacks .* another kernel or .* address"
+    ):
+        run_cell(None, monkeypatch, tmp_path)
+    assert "input(" not in colab.setup_cell(None)  # in VS Code, a question looks like a cell that hangs
+
+
+@pytest.mark.parametrize(("repo", "address"), [(MAIN, ""), (None, "owner/name")])
+def test_where_pip_refuses_the_set_up_cell_says_why_and_what_to_do(
+    repo, address, monkeypatch, tmp_path, capsys
+):
+    with pytest.raises(RuntimeError, match="externally-managed-environment\n.*python -m course_lib lab"):
+        run_cell(repo, monkeypatch, tmp_path, address, failure="error: externally-managed-environment")
+    assert f"Installing the course into {sys.executable}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("repo", [MAIN, None])
+@pytest.mark.parametrize("folder", ["notebooks", "handed/out", "."])
+def test_the_set_up_cell_sees_the_checkout_that_it_lies_in(repo, folder, tmp_path):
+    """In a kernel that lacks the course, as of VS Code or of environment.yml: no second copy."""
+    (tmp_path / "course_lib" / "cli").mkdir(parents=True)
+    (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    for name in ("__init__.py", "cli/__init__.py"):
+        (tmp_path / "course_lib" / name).touch()
+    start = "def start():\n    print('started in', __file__)\n"
+    (tmp_path / "course_lib" / "cli" / "first_cell.py").write_text(start, encoding="utf-8")
+    command = [sys.executable, "-I", "-S", "-c", colab.setup_cell(repo)]
+    done = subprocess.run(command, cwd=tmp_path / folder, capture_output=True, text=True)
+    assert done.stdout.startswith("started in ") and str(tmp_path.name) in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize(
@@ -324,8 +370,9 @@ def test_the_set_up_cell_fetches_the_course(tmp_path):
 
 
 @pytest.mark.parametrize("repo", [MAIN, None])
-def test_the_set_up_cell_only_names_the_device_where_the_course_is(capfd, repo):
+def test_the_set_up_cell_only_names_the_device_where_the_course_is(capfd, repo, monkeypatch):
     code = colab.setup_cell(repo).replace("    archive = ", "    raise SystemExit  # ")
+    monkeypatch.setattr(sys, "path", [*sys.path])
     with matplotlib.rc_context():  # the cell sets the style of figures
         exec(compile(code, "cell", "exec"), {})
     printed, complaint = capfd.readouterr()

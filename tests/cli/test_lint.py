@@ -143,8 +143,6 @@ OFFENCES: dict[str, tuple[Change, str]] = {
     "begins with code": (
         lambda nb: nb.cells.insert(0, nb.cells.pop(SET_UP)), "first cell is not markdown"),
     "another setup": (source(SET_UP, "import course_lib"), "setup cell"),
-    "long setup": (
-        lambda nb: nb.cells[SET_UP].update(source=nb.cells[SET_UP].source + "\nx = 1" * 4), "more than 16"),
     "nothing to predict": (replace(PREDICT, "Predict", "Think"), "predict"),
     "no sources": (replace(SOURCES, "## Sources", "Sources"), "Sources"),
     "no widget": (lambda nb: nb.cells[WIDGET].outputs.clear(), "no widget"),
@@ -155,7 +153,6 @@ OFFENCES: dict[str, tuple[Change, str]] = {
     "solution elsewhere": (
         lambda nb: nb.cells.insert(ANSWER, new_markdown_cell("Hint.", id="hint")), "07.one: no solution"),
 }  # fmt: skip
-SEVERAL = {"long setup"}  # an offence that cannot come alone: it is not the setup cell either
 
 
 def test_least_chapter_is_clean(tmp_path: Path) -> None:
@@ -169,7 +166,7 @@ def test_offence_is_named(name: str, tmp_path: Path) -> None:
     change(nb)
     lines = found(nb, tmp_path)
     assert any(words in line for line in lines), lines
-    assert len(lines) == 1 or name in SEVERAL, lines
+    assert len(lines) == 1, lines
 
 
 def test_exercise_twice_is_named(tmp_path: Path) -> None:

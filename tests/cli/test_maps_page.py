@@ -7,13 +7,16 @@ import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
+from course_lib.chapters.ch02_masks import mask_explorer
+from course_lib.chapters.ch02_masks.masks_widget import chosen_mask
+from course_lib.chapters.ch03_heads import heads_explorer
+from course_lib.chapters.ch03_heads.head_task_model import look
+from course_lib.chapters.ch07_language_models import text_attention_explorer
+from course_lib.chapters.gallery import exhibits
 from course_lib.cli import explorer_page, maps_page, notebook_io, site_sources
 from course_lib.cli.environment import ROOT
 from course_lib.cli.explorer_page import OLD_BROWSER
-from course_lib.widgets import bmm_explorer, heads_explorer, mask_explorer, modules, text_attention_explorer
-from course_lib.widgets.gallery import exhibits
-from course_lib.widgets.head_task_model import look
-from course_lib.widgets.masks import chosen_mask
+from course_lib.widgets import bmm_explorer, modules
 from course_lib.widgets.reading import read
 from course_lib.widgets.recording import LAST, Recorder
 from course_lib.widgets.shapes import factors

@@ -77,6 +77,18 @@ def test_an_exercise_knows_three_mistakes_and_one_sentence_for_each(exercise: Ex
     assert all(known.why.endswith((".", "?")) for known in exercise.mistakes)
 
 
+def test_every_exercise_says_how_long_and_how_hard_it_is() -> None:
+    assert all(0 < one.minutes <= 30 and one.difficulty in (1, 2, 3) for one in EXERCISES.values())
+    said = EXERCISES["01.softmax"]
+    assert f"About {said.minutes} minutes, difficulty {said.difficulty} of 3." in grade(said, ...).text
+
+
+def test_passed_says_what_is_possible_now() -> None:
+    said = EXERCISES["01.attention"]
+    first, now = grade(said, said.reference).text.splitlines()
+    assert "passed" in first and said.now == now
+
+
 # ---- the same mistakes, written as a learner would
 
 

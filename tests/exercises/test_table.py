@@ -21,6 +21,8 @@ FILE = """
 
 tolerance: 0.01
 run: without("mean")
+minutes: 7
+now: You can halve: anything.
 
     def half(x, y=1):
         return x * HALF
@@ -75,6 +77,7 @@ def written(tmp_path: Path):
 def test_a_file_becomes_exercises(written) -> None:
     half, number = read_exercises(written(FILE))
     assert (half.id, half.tolerance, len(half.inputs)) == ("01.half", 0.01, 2)
+    assert (half.minutes, half.now, number.minutes) == (7, "You can halve: anything.", 0)
     assert [(m.name, m.why, len(m.wrong)) for m in half.mistakes] == [
         ("your code doubles", "Divide by 2, do not multiply.", 3),
         ("your code scales by another number", "Use 1/2.", 2),
@@ -96,15 +99,15 @@ def test_a_line_of_the_file_is_the_line_of_an_error(written) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("    return x / HALF\n", "    return x / (\n", "line 26: '(' was never closed"),
-        ("Divide by 2,\ndo not multiply.\n", "", "line 22: the mistake 'your code doubles' needs a reason"),
+        ("    return x / HALF\n", "    return x / (\n", "line 28: '(' was never closed"),
+        ("Divide by 2,\ndo not multiply.\n", "", "line 24: the mistake 'your code doubles' needs a reason"),
         ("    answers = [scaled(by) for by in (3, 4)]\n", "", "'your code scales by another number' needs"),
-        ("Inputs:\n", "", "line 14: invalid syntax: (def half"),
+        ("Inputs:\n", "", "line 16: invalid syntax: (def half"),
         ("    HALF + 3.5\n", "", "01.number needs its solution"),
-        ("## 01.half\n", "", "line 21: a mistake (###) needs an exercise (##) above it"),
+        ("## 01.half\n", "", "line 23: a mistake (###) needs an exercise (##) above it"),
         ("    HALF + 3.5\n", "    def number():\n        return 4\n", "a function has Inputs:"),
         ("    HALF + 3.5\n", "    HALF + 3.5\n\nInputs:\n\n    (1,),\n", "a value has none"),
-        ("(numbered(2, 2), 1),", "(numbered(2, 2), 1", "line 19: '(' was never closed"),
+        ("(numbered(2, 2), 1),", "(numbered(2, 2), 1", "line 21: '(' was never closed"),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_line(written, old: str, new: str, said: str) -> None:

@@ -109,7 +109,7 @@ def test_a_plan_of_all_combinations() -> None:
 
 @pytest.fixture
 def make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Counting:
-    monkeypatch.setattr(storage, "RESULTS", tmp_path)
+    monkeypatch.setattr(storage, "results_of", lambda module: tmp_path)
     return Counting()
 
 
@@ -125,7 +125,7 @@ def test_missing_runs_are_made_once_and_a_new_file_says_how(make: Counting, caps
     assert experiment.run() == 8 and make.asked == recipes("a", "b") + recipes("b", "c")
     content = json.loads(experiment.path.read_text(encoding="utf-8"))
     assert list(content) == ["command", "machine", "every", "runs"] and content["every"] == 25
-    assert content["command"] == "python -m course_lib.experiments.small"
+    assert content["command"] == "python -m course_lib.experiments small"
     assert [run["loss"] for run in experiment.part("second")] == [5.0, 6.0, 7.0, 8.0]
     assert "first: name a, seed 0, loss 1.0\n" in capsys.readouterr().out  # and no curve
     experiment.run()
@@ -244,5 +244,5 @@ def test_one_command_runs_all_experiments_and_lists_them(arguments: list[str], c
     command.main(["norms", "grid"])
     assert "grid: everything is stored already" in capsys.readouterr().out
     sys.argv[1:] = ["blocks"]  # and each module is a command, as files and notebooks call it
-    runpy.run_module("course_lib.experiments.norms", run_name="__main__", alter_sys=True)
+    runpy.run_module("course_lib.chapters.ch05_blocks.norms", run_name="__main__", alter_sys=True)
     assert "blocks: everything is stored already" in capsys.readouterr().out

@@ -40,7 +40,7 @@ def gpt() -> Callable[[], object]:
 
 
 def translation() -> Callable[[], object]:
-    from course_lib.experiments.stored_translator import stored_translator
+    from course_lib.chapters.ch06_translation.stored_translator import stored_translator
     from course_lib.tasks.translation import translate
 
     model, tokenizer = stored_translator()

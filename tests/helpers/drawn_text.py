@@ -10,6 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from course_lib.viz import shared
 from course_lib.viz.style import use_style
 
 Draw = Callable[[str], tuple[Figure, str]]
@@ -19,7 +20,8 @@ Draw = Callable[[str], tuple[Figure, str]]
 def drawing(figures: Mapping[str, tuple[Callable[[], object], str]], *modules: ModuleType) -> Iterator[Draw]:
     """A function that draws one of the figures, by its name, and returns it with its alt text, not displayed.
 
-    figures: by name, a function that draws and what its alt text says. modules: where these call `show`.
+    figures: by name, a function that draws and what its alt text says. modules: where these call `show`,
+    beside those that several chapters share.
     """
     shown: list[tuple[Figure, str]] = []
 
@@ -29,7 +31,7 @@ def drawing(figures: Mapping[str, tuple[Callable[[], object], str]], *modules: M
         return shown[-1]
 
     with pytest.MonkeyPatch.context() as patch, plt.rc_context():
-        for module in modules:
+        for module in (*modules, shared):
             patch.setattr(module, "show", lambda figure, alt: shown.append((figure, alt)))
         use_style()
         yield figure_and_alt

@@ -2,14 +2,13 @@
 
 import ipywidgets
 
-from course_lib import widgets
-from course_lib.widgets.gallery import BROWSER_DRAWN
+from course_lib.chapters.gallery import BROWSER_DRAWN, homes
 from helpers.small_translator import small_translation_explorer
 
 WIDGETS = [
-    small_translation_explorer if name == "translation_explorer" else getattr(widgets, name)
-    for name in widgets.__all__
-    if name.endswith("_explorer") and name not in BROWSER_DRAWN
+    small_translation_explorer if name == "translation_explorer" else getattr(home, name)
+    for name, home in homes().items()
+    if name not in BROWSER_DRAWN
 ]
 
 

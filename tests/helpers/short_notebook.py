@@ -32,9 +32,9 @@ import matplotlib.pyplot as plt
 import nbformat
 import torch
 
+from course_lib.chapters.ch10_pixels import symmetry_denoiser
 from course_lib.datasets import DataSetUnavailable
 from course_lib.datasets.batching import Batches
-from course_lib.experiments import symmetry_denoiser
 from course_lib.tasks import image_classification, instructions, language_modeling
 from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import Trainer

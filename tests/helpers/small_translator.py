@@ -4,11 +4,12 @@ from functools import cache
 
 import torch
 
+from course_lib.chapters.ch06_translation import translation_explorer
 from course_lib.models.seq2seq import Seq2Seq
 from course_lib.text.tokenizers import Tokenizer
 from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import train
-from course_lib.widgets import Explorer, translation_explorer
+from course_lib.widgets import Explorer
 from helpers.small_training import PAIRS, parts
 
 EXAMPLES = [PAIRS[8][0], PAIRS[0][0], PAIRS[-1][0]]

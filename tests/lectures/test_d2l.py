@@ -16,8 +16,8 @@ from course_lib.text.bleu import sentence_bleu_d2l
 import_torchvision()
 pytest.importorskip("d2l.torch", exc_type=ImportError)
 
-from course_lib.experiments import d2l_system as d2l_runs  # noqa: E402
-from course_lib.experiments import d2l_system_run as making  # noqa: E402
+from course_lib.chapters.chA3_d2l import d2l_system as d2l_runs  # noqa: E402
+from course_lib.chapters.chA3_d2l import d2l_system_run as making  # noqa: E402
 from course_lib.lectures import d2l_course, d2l_training  # noqa: E402
 from course_lib.lectures.d2l_course import CourseDecoder, CourseEncoder  # noqa: E402
 from course_lib.lectures.d2l_training import (  # noqa: E402

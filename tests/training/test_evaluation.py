@@ -4,6 +4,9 @@ import pytest
 import torch
 from torch import nn
 
+from course_lib.chapters.ch06_translation import translation_trace
+from course_lib.chapters.ch07_language_models import sampler_widget as sampler
+from course_lib.chapters.ch08_images.vit_interpret import attention_maps
 from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.models.text_encoder import EncoderConfig, TextEncoder
@@ -19,8 +22,7 @@ from course_lib.tasks.text_classification import predict as predict_texts
 from course_lib.tasks.translation import translate
 from course_lib.text.tokenizers import CharTokenizer, Tokenizer
 from course_lib.training.evaluation import evaluating
-from course_lib.viz.vit_interpret import attention_maps
-from course_lib.widgets import reading, sampler, translation_trace
+from course_lib.widgets import reading
 
 TEXT = "one and two, three and four."
 TOKENS, CHARACTERS = Tokenizer.train([TEXT], vocab=40), CharTokenizer.train([TEXT])

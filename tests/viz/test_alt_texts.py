@@ -8,22 +8,38 @@ import pytest
 import torch
 from helpers.drawn_text import Draw, drawing
 
-from course_lib import viz
-from course_lib.viz import (
-    classification_figures,
-    decoding_figures,
-    inside_figures,
-    letter_figures,
-    pixel_figures,
-    real_data_figures,
-    recurrence_figures,
-    scaling_figures,
-    score_figures,
-    softmax_figures,
+from course_lib.chapters import (
+    ch00_why_attention as ch00,
+)
+from course_lib.chapters import (
+    ch01_softmax as ch01,
+)
+from course_lib.chapters import (
+    ch06_translation as ch06,
+)
+from course_lib.chapters import (
+    ch07_language_models as ch07,
+)
+from course_lib.chapters import (
+    ch08_images as ch08,
+)
+from course_lib.chapters import (
+    ch09_classification as ch09,
+)
+from course_lib.chapters import (
+    ch10_pixels as ch10,
+)
+from course_lib.chapters.ch00_why_attention import letter_figures, recurrence_figures
+from course_lib.chapters.ch01_softmax import softmax_figures
+from course_lib.chapters.ch06_translation import decoding_figures, real_data_figures, score_figures
+from course_lib.chapters.ch07_language_models import inside_figures, scaling_figures
+from course_lib.chapters.ch08_images import (
     vit_figures,
     vit_interpret_figures,
     vit_training_figures,
 )
+from course_lib.chapters.ch09_classification import classification_figures
+from course_lib.chapters.ch10_pixels import pixel_figures
 from course_lib.viz.trends import courses, trend
 
 NAN = math.nan
@@ -41,88 +57,88 @@ TEN = 80 * torch.eye(10) + 2
 
 
 def training(losses: Sequence[float], *accuracies: float) -> None:
-    viz.plot_training(losses, [{"step": 20 * i, "accuracy": a} for i, a in enumerate(accuracies, 1)])
+    ch08.plot_training(losses, [{"step": 20 * i, "accuracy": a} for i, a in enumerate(accuracies, 1)])
 
 
 def checkpoints(loss: Sequence[float], bleu: Sequence[float]) -> None:
-    viz.plot_checkpoints(range(100, 501, 100), loss, {"BLEU": [float(b) for b in bleu]})
+    ch06.plot_checkpoints(range(100, 501, 100), loss, {"BLEU": [float(b) for b in bleu]})
 
 
 def losses_at(training: Sequence[float], validation: Sequence[float]) -> None:
-    viz.plot_checkpoint_losses((30, 60, 90), training, validation, 60)
+    ch08.plot_checkpoint_losses((30, 60, 90), training, validation, 60)
 
 
 def occlusion(most: float, least: float) -> None:
     runs = {name: [[0.9, end]] for name, end in zip(ORDERS, (most, least), strict=True)}
-    viz.plot_occlusion({"painted": runs}, 0.98)
+    ch08.plot_occlusion({"painted": runs}, 0.98)
 
 
 def decoding(with_cache: Sequence[float], without: Sequence[float]) -> None:
     costs = {"with cache": [float(x) for x in with_cache], "without": [float(x) for x in without]}
-    viz.plot_decoding_cost(LENGTHS, costs, costs)
+    ch06.plot_decoding_cost(LENGTHS, costs, costs)
 
 
 def path(*points: tuple[float, float]) -> None:
-    viz.plot_query_path(KEYS, torch.tensor(points), NAMES)
+    ch00.plot_query_path(KEYS, torch.tensor(points), NAMES)
 
 
 def digit_runs(*ends: float) -> None:
-    viz.plot_digit_runs({"with": [((150, 300), (0.15, end)) for end in ends]})
+    ch10.plot_digit_runs({"with": [((150, 300), (0.15, end)) for end in ends]})
 
 
 def column_errors(everywhere: float, edge: float, middle: float) -> None:
     local = torch.tensor([edge] * 3 + [middle] * 6 + [edge] * 3)
     errors = {"attention to all pixels": [torch.full((12,), everywhere)], "own pixel only": [local]}
-    viz.plot_column_errors(errors)
+    ch10.plot_column_errors(errors)
 
 
 def pixel_cost(explicit: int, seconds: float) -> None:
     def cost(power: int) -> dict[int, tuple[float, float]]:
         return {side: (float(side**power), side**seconds) for side in (8, 64)}
 
-    viz.plot_pixel_cost({"explicit": cost(explicit), "SDPA": cost(2)})
+    ch10.plot_pixel_cost({"explicit": cost(explicit), "SDPA": cost(2)})
 
 
 def temperatures(logits: Sequence[float], last: float) -> None:
     t = torch.logspace(-1.5, last, 9)
     weights = (torch.tensor(logits) / t[:, None]).softmax(-1)
-    viz.plot_temperature(t, weights, torch.special.entr(weights).sum(-1))
+    ch01.plot_temperature(t, weights, torch.special.entr(weights).sum(-1))
 
 
 def sweep(measured: scaling_figures.Measured) -> None:
-    viz.plot_sweep(measured, lambda n, d: n**-0.5 + d**-0.5)
+    ch07.plot_sweep(measured, lambda n, d: n**-0.5 + d**-0.5)
 
 
 def budgets(law: Callable[[float, float], float]) -> None:
-    viz.plot_budgets(law, [1e11, 1e13], [10 ** (3 + i / 4) for i in range(16)])
+    ch07.plot_budgets(law, [1e11, 1e13], [10 ** (3 + i / 4) for i in range(16)])
 
 
 def reach(**ratios: torch.Tensor) -> None:
-    viz.plot_reach(ratios)
+    ch00.plot_reach(ratios)
 
 
 def letters(task: str, answer: str, weights: torch.Tensor) -> None:
-    viz.plot_letter_maps("abcd", {task: (answer, weights)})
+    ch00.plot_letter_maps("abcd", {task: (answer, weights)})
 
 
 def both_axes(over_keys: torch.Tensor) -> None:
-    viz.plot_both_axes(over_keys, torch.eye(3), ["a", "b", "c"])
+    ch01.plot_both_axes(over_keys, torch.eye(3), ["a", "b", "c"])
 
 
 def ranks(power: float) -> None:
-    viz.plot_ranks({r: round(1e6 * r**-power) for r in (1, 10, 1000, 3000)})
+    ch06.plot_ranks({r: round(1e6 * r**-power) for r in (1, 10, 1000, 3000)})
 
 
 def lengths(by_merges: Mapping[int, float]) -> None:
-    viz.plot_lengths({merges: float(n) for merges, n in by_merges.items()}, 6, 29)
+    ch06.plot_lengths({merges: float(n) for merges, n in by_merges.items()}, 6, 29)
 
 
 def validation(*curves: Sequence[float]) -> None:
-    viz.plot_validation(dict(zip("ab", curves, strict=False)), 100, LEVELS)
+    ch09.plot_validation(dict(zip("ab", curves, strict=False)), 100, LEVELS)
 
 
 def percent(table: torch.Tensor) -> None:
-    viz.plot_confusion_percent(table, "abcdefghij"[: len(table)])
+    ch08.plot_confusion_percent(table, "abcdefghij"[: len(table)])
 
 
 # By what is drawn: how, what its alt text says, and what it must not say.
@@ -136,14 +152,14 @@ CASES: dict[str, tuple[Callable[[], object], str, str]] = {
     "a run breaks": (lambda: training([2.3, NAN, NAN], 0.1, 0.1),
                      "finite at 1 of 3 points.* stays at 0.10", "falls|rises"),
     "a run is not evaluated": (lambda: training([0.1] * 3), "stays at 0.1.* 0 of 0 points", "falls|rises"),
-    "confusion on the diagonal": (lambda: viz.plot_confusion(9 * torch.eye(3).long(), "abc"),
+    "confusion on the diagonal": (lambda: ch08.plot_confusion(9 * torch.eye(3).long(), "abc"),
                                   "Nearly all images lie on the diagonal", " of 27"),
     "confusion off the diagonal": (
-        lambda: viz.plot_confusion(torch.tensor([[1, 8, 0], [9, 0, 0], [0, 9, 0]]), "abc"),
+        lambda: ch08.plot_confusion(torch.tensor([[1, 8, 0], [9, 0, 0], [0, 9, 0]]), "abc"),
         "1 of 27 images lie on the diagonal", "Nearly"),
-    "no image": (lambda: viz.plot_confusion(torch.zeros(3, 3).long(), "abc"), "0 of 0", "Nearly"),
-    "errors": (lambda: viz.plot_errors(IMAGES, ["a", "b"]), "lowest confidence", "Empty"),
-    "no errors": (lambda: viz.plot_errors(IMAGES[:0], []), "no test image is miscl", "confidence"),
+    "no image": (lambda: ch08.plot_confusion(torch.zeros(3, 3).long(), "abc"), "0 of 0", "Nearly"),
+    "errors": (lambda: ch08.plot_errors(IMAGES, ["a", "b"]), "lowest confidence", "Empty"),
+    "no errors": (lambda: ch08.plot_errors(IMAGES[:0], []), "no test image is miscl", "confidence"),
     "percent": (lambda: percent(TEN), "; dark on the diagonal. .* 2 percent", " of them"),
     "percent off the diagonal": (lambda: percent(TEN.roll(1, 1)), "diagonal for 0 of them. .* 82 percent of "
                                  "the class a are predicted as b", "dark on the diagonal\\."),
@@ -158,20 +174,20 @@ CASES: dict[str, tuple[Callable[[], object], str, str]] = {
     "no overfitting": (lambda: losses_at((2.0, 0.3, 0.01), (2.0, 0.3, 0.1)),
                        "On the validation images it falls from 2.0 to 0.1", "far"),
     "checkpoints break": (lambda: losses_at((2.0, 0.3, 0.01), (2.0, NAN, 1.0)), "finite at 2 of 3", "far"),
-    "more images": (lambda: viz.plot_by_images({50: [0.4], 200: [0.7]}),
+    "more images": (lambda: ch08.plot_by_images({50: [0.4], 200: [0.7]}),
                     "The line through the means rises. Above it, a dashed line at 1", "from"),
-    "more images do not help": (lambda: viz.plot_by_images({50: [1.0], 200: [0.8, 0.6]}),
+    "more images do not help": (lambda: ch08.plot_by_images({50: [1.0], 200: [0.8, 0.6]}),
                                 "1 to 2 points .* falls from 1.00 to 0.70. A dashed line", "rises|Above"),
     "occlusion": (lambda: occlusion(0.4, 0.95), "most attended .* falls steeply, .* stays high", "0.95"),
     "attention on nothing": (lambda: occlusion(0.95, 0.4), "most attended stays between 0.90 and 0.98, .* "
                              "least attended falls from 0.98 to 0.40", "steep"),
-    "similar to itself": (lambda: viz.plot_similarities({
+    "similar to itself": (lambda: ch08.plot_similarities({
         "learned": torch.eye(4).view(2, 2, 2, 2)}), "Each position is most similar to itself", " of 4"),
-    "similar to others": (lambda: viz.plot_similarities({
+    "similar to others": (lambda: ch08.plot_similarities({
         "learned": torch.eye(4)[[0, 2, 1, 3]].view(2, 2, 2, 2)}), "2 of 4 positions are each most", "Each p"),
-    "heads like even ones": (lambda: viz.plot_distances(torch.full((3, 4), 3.9), 4.0),
+    "heads like even ones": (lambda: ch08.plot_distances(torch.full((3, 4), 3.9), 4.0),
                              "near a dashed line", "between"),
-    "heads that look nearby": (lambda: viz.plot_distances(torch.tensor([[0.5, 3, 3, 3.9]]), 4.0),
+    "heads that look nearby": (lambda: ch08.plot_distances(torch.tensor([[0.5, 3, 3, 3.9]]), 4.0),
                                "between 0.5 and 3.9 pixels, with a dashed line at 4.0", "near"),
     "validation": (lambda: validation([0.6, 0.9], [0.5, 0.8]), "The curves rise above the line", "from"),
     "one curve below the line": (lambda: validation([0.6, 0.9], [0.55, 0.5]),
@@ -183,9 +199,9 @@ CASES: dict[str, tuple[Callable[[], object], str, str]] = {
                                    "with cache rises from 1 to 50; Million .* without rises from 1 to 8",
                                    "straight|several"),
     "a constant cost": (lambda: decoding((1, 1, 1, 1), (1, 1, 1, 1)), "stays at 1", "straight|several"),
-    "a head that looks back": (lambda: viz.plot_head_maps({"2.1": BACK}), "mostly 3 pos", "at most"),
+    "a head that looks back": (lambda: ch07.plot_head_maps({"2.1": BACK}), "mostly 3 pos", "at most"),
     "a head that looks everywhere": (
-        lambda: viz.plot_head_maps({"2.1": torch.full((8, 8), 1 / 8)}), "at most 0.12", "mostly"),
+        lambda: ch07.plot_head_maps({"2.1": torch.full((8, 8), 1 / 8)}), "at most 0.12", "mostly"),
     "pixels": (lambda: pixel_cost(4, 2.0), "explicit formula is the steeper.* both lines are steep", "-f"),
     "a memory that grows alike": (lambda: pixel_cost(2, 2.0), "explicit grows 64-fold, SDPA .* 64-", "steep"),
     "constant times": (lambda: pixel_cost(4, 0.0), "Time: explicit grows 1-fold", "steep"),
@@ -221,9 +237,9 @@ CASES: dict[str, tuple[Callable[[], object], str, str]] = {
                                "Copy: the largest weight is on the main diagonal", "mirror|nearly|most"),
     "letters without a pattern": (lambda: letters("sort", "abcd", torch.eye(4)[[0, 0, 1, 2]]),
                                   "Sort: the largest weights lie on no diagonal", "mirror|nearly"),
-    "a power law": (lambda: viz.plot_power_law((10, 100, 1000), ROOT, 1, 0.5),
+    "a power law": (lambda: ch07.plot_power_law((10, 100, 1000), ROOT, 1, 0.5),
                     "3 points fall from 0.3 to 0.0, near a straight line", "up to"),
-    "no power law": (lambda: viz.plot_power_law((10, 100, 1000), [1.0, 2.0, 3.0], 1, 0.01),
+    "no power law": (lambda: ch07.plot_power_law((10, 100, 1000), [1.0, 2.0, 3.0], 1, 0.01),
                      "points rise from 1.0 to 3.0, up to 69% from a straight line", "fall|near"),
     "a sweep": (lambda: sweep(SWEEP), "The loss falls with more tokens, .* pass near the points", " of them"),
     "a sweep that fails": (lambda: sweep([*SWEEP[:3], (100, 1000, 2.0)]),
@@ -243,9 +259,9 @@ CASES: dict[str, tuple[Callable[[], object], str, str]] = {
     "no high temperature": (lambda: temperatures((0, 1, 2), -0.5), "T = 0.32: largest weight 0.9", "high T"),
     "rows that sum to 1": (lambda: both_axes(torch.full((3, 3), 1 / 3)), "every row sums to 1.", "Left.*0.3"),
     "rows that do not": (lambda: both_axes(torch.eye(3) / 2), "Left, .* the rows sum to 0.5, 0.5", "every"),
-    "random walks": (lambda: viz.plot_random_walks(torch.tensor([[1.0, -2, 4], [-1, 2, -1]])),
+    "random walks": (lambda: ch01.plot_random_walks(torch.tensor([[1.0, -2, 4], [-1, 2, -1]])),
                      "random walks that fan out from 0. About 5 in 10", "walks\\."),
-    "walks that return": (lambda: viz.plot_random_walks(torch.tensor([[3.0, 1, 0], [-3, -1, 0]])),
+    "walks that return": (lambda: ch01.plot_random_walks(torch.tensor([[3.0, 1, 0], [-3, -1, 0]])),
                           "random walks. About 10 in 10", "fan out"),
 }  # fmt: skip
 DRAWN = {name: (draw, said) for name, (draw, said, _) in CASES.items()}

@@ -8,8 +8,8 @@ import pytest
 import seaborn
 from matplotlib.colors import to_rgb
 
+from course_lib.chapters.ch00_why_attention import lookup_explorer
 from course_lib.viz.style import PALETTE, WHITEGRID, is_projected, style_context, use_style
-from course_lib.widgets import lookup_explorer
 
 SIZES = ("font.size", "axes.labelsize", "axes.titlesize", "xtick.labelsize", "ytick.labelsize",
          "legend.fontsize", "legend.title_fontsize", "figure.titlesize")  # fmt: skip
@@ -80,7 +80,7 @@ def test_importing_the_library_sets_nothing() -> None:
     code = """import sys
 import matplotlib.pyplot as plt
 before = dict(plt.rcParams)
-import course_lib.viz.course_map, course_lib.viz.figures, course_lib.widgets.gallery_page
+import course_lib.viz.figures, course_lib.chapters.gallery_page
 from course_lib.widgets import *
 assert "seaborn" not in sys.modules  # it takes most of a second: only a heatmap imports it
 changed = [key for key, value in plt.rcParams.items() if before[key] != value]

@@ -11,15 +11,12 @@ from anywidget import _util as anywidgets
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from course_lib.chapters.ch01_softmax import softmax_explorer
+from course_lib.chapters.ch02_masks import mask_explorer
+from course_lib.chapters.ch03_heads import heads_explorer
+from course_lib.chapters.ch07_language_models import logit_lens_explorer
 from course_lib.viz import figures
-from course_lib.widgets import (
-    attention_map,
-    heads_explorer,
-    logit_lens_explorer,
-    mask_explorer,
-    modules,
-    softmax_explorer,
-)
+from course_lib.widgets import attention_map, modules
 from course_lib.widgets.attention_map import AttentionMap
 from course_lib.widgets.heatmap import Heatmap, Place, label
 from course_lib.widgets.heatmap_picture import draw_heatmaps

@@ -19,8 +19,11 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from course_lib import widgets
+from course_lib.chapters import ch01_softmax as ch01
+from course_lib.chapters import ch06_translation as ch06
+from course_lib.chapters.ch01_softmax import softmax_widget as softmax
 from course_lib.viz import figures as show
-from course_lib.widgets import explorer, snapshot, softmax
+from course_lib.widgets import explorer, snapshot
 
 HOSTILE = (
     "<b>x</b><script>alert(1)</script> & &lt;",
@@ -119,8 +122,8 @@ def test_the_package_imports_a_widget_when_it_is_asked_for() -> None:
 from course_lib import widgets
 assert not {"torch", "matplotlib", "ipywidgets"} & set(sys.modules), "not lazy"
 assert set(widgets.__all__) <= set(dir(widgets))
-from course_lib.widgets import schedule_explorer
-assert widgets.schedule_explorer is schedule_explorer and "course_lib.widgets.softmax" not in sys.modules
+from course_lib.widgets import bmm_explorer
+assert widgets.bmm_explorer is bmm_explorer and "course_lib.widgets.model_view" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(AttributeError, match="'course_lib.widgets' has no attribute 'softmaxx'"):
@@ -135,7 +138,7 @@ def test_a_widget_looks_the_same_whatever_style_is_set() -> None:
         {"font.size": 7, "xtick.labelsize": 5, "axes.facecolor": "black"},
     ):
         with mpl.rc_context(settings):
-            widget = widgets.schedule_explorer()
+            widget = ch06.schedule_explorer()
             control = next(iter(widget.controls.values()))
             control.value = another_value(control)
             pictures.append((widget.image.value, widget.snapshot()))
@@ -143,7 +146,7 @@ def test_a_widget_looks_the_same_whatever_style_is_set() -> None:
 
 
 def test_a_snapshot_has_the_settings_and_the_line_around_the_picture() -> None:
-    widget = widgets.softmax_explorer()
+    widget = ch01.softmax_explorer()
     whole, picture = (Image.open(io.BytesIO(png)) for png in (widget.snapshot(), widget.image.value))
     assert whole.width == picture.width and whole.height > picture.height + 40
     assert round(whole.width * show.CSS_DPI / whole.info["dpi"][0]) == int(widget.image.width)
@@ -167,7 +170,7 @@ def test_a_projected_widget_is_larger(make, projecting) -> None:
 
 def test_the_picture_equals_a_whole_drawing() -> None:
     """Drawing only what moves comes to the same as drawing everything."""
-    widget = widgets.softmax_explorer()
+    widget = ch01.softmax_explorer()
     widget.controls["d"].value = 1024
     widget.controls["scaled"].value = False
     for artist in widget.figure.findobj(lambda artist: artist.get_animated()):
@@ -200,7 +203,7 @@ def test_without_moving_parts_the_whole_figure_is_drawn_each_time() -> None:
 
 def test_softmax_numbers() -> None:
     """The text says what was computed: with T = √d the unscaled weights are the scaled ones at T = 1."""
-    widget = widgets.softmax_explorer()
+    widget = ch01.softmax_explorer()
     widget.controls["d"].value = 256
     scaled = widget.text.value
     weights = (softmax.dot_products(256, 1) / 16).softmax(dim=-1)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page
 
-from course_lib.widgets.gallery import Exhibit, exhibits
+from course_lib.chapters.gallery import Exhibit, exhibits
 from helpers.browser.servers import Server
 
 WATCH = Path(__file__).with_name("watch.js")

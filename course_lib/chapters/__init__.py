@@ -1,0 +1,1 @@
+"""A folder for each chapter and its lettered sisters: exercises, figures, widgets, experiments, results."""

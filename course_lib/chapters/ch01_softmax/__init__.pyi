@@ -1,0 +1,6 @@
+from course_lib.chapters.ch01_softmax.softmax_figures import diagram_softmax as diagram_softmax
+from course_lib.chapters.ch01_softmax.softmax_figures import plot_both_axes as plot_both_axes
+from course_lib.chapters.ch01_softmax.softmax_figures import plot_random_walks as plot_random_walks
+from course_lib.chapters.ch01_softmax.softmax_figures import plot_temperature as plot_temperature
+from course_lib.chapters.ch01_softmax.softmax_figures import plot_widths as plot_widths
+from course_lib.chapters.ch01_softmax.softmax_widget import softmax_explorer as softmax_explorer

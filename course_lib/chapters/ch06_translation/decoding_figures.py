@@ -1,0 +1,150 @@
+"""Figures of chapter 6b: the KV cache, a search tree, truncated distributions, speculative decoding."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+
+from course_lib.viz.figures import show
+from course_lib.viz.style import PALETTE, style_context
+from course_lib.viz.trends import courses
+
+Text: TypeAlias = tuple[str, ...]
+COMPUTED, KEPT = PALETTE[1], "0.85"
+GOOD, BAD, GRAY = PALETTE[2], PALETTE[3], "0.55"
+MIDDLE = {"ha": "center", "va": "center"}
+
+
+@style_context()
+def diagram_cache(tokens: Sequence[str] = ("BOS", "es", "un", "perro")) -> None:
+    """Show which tokens go through the blocks at each decoding step, without and with a KV cache."""
+    n = len(tokens)
+    figure, panels = plt.subplots(1, 2, figsize=(6.4, 2.9))
+    counts = n * (n + 1) // 2, n
+    for axes, title, count in zip(panels, ("no cache", "KV cache"), counts, strict=True):
+        for step in range(n):
+            for token in range(step + 1):
+                new = count > n or token == step
+                axes.add_patch(plt.Rectangle((token, step), 0.94, 0.9, facecolor=COMPUTED if new else KEPT))
+                axes.text(token + 0.47, step + 0.45, tokens[token], **MIDDLE)
+        axes.set(xlim=(0, n), ylim=(n, 0), xticks=[], title=f"{title}: {count} token passes")
+        axes.set_yticks([step + 0.45 for step in range(n)], [f"step {step + 1}" for step in range(n)])
+        axes.grid(visible=False)
+        axes.spines[:].set_visible(False)
+    show(
+        figure,
+        alt="Two triangles, one row per decoding step, one column per token. Without a cache, all "
+        f"tokens go through the blocks at each step, {counts[0]} in all. With a cache, only the newest does, "
+        f"{counts[1]} in all; the keys and values of the earlier ones are stored.",
+    )
+
+
+@style_context()
+def plot_search_tree(texts: Mapping[Text, float], greedy: Text, best: Text) -> None:
+    """Show all texts of a small model as a tree, each token with its probability given its prefix.
+
+    texts: the probability of each complete text. greedy, best: the texts whose paths are marked.
+    """
+    mass = {text[:length]: 0.0 for text in texts for length in range(len(text) + 1)}
+    for prefix in mass:
+        mass[prefix] = sum(p for text, p in texts.items() if text[: len(prefix)] == prefix)
+    likelier_branch_first = sorted(texts, key=lambda text: [-mass[text[:i]] for i in range(1, len(text) + 1)])
+    rows = {text: float(row) for row, text in enumerate(likelier_branch_first)}
+    for prefix in sorted(mass.keys() - texts.keys(), key=len, reverse=True):
+        below = [row for text, row in rows.items() if text[:-1] == prefix]
+        rows[prefix] = sum(below) / len(below)
+    figure, axes = plt.subplots(figsize=(6.4, 0.62 * len(texts) + 0.3))
+    for text, row in rows.items():
+        color = (
+            PALETTE[1] if text == best[: len(text)] else PALETTE[0] if text == greedy[: len(text)] else GRAY
+        )
+        if text:
+            start = (len(text) - 1, rows[text[:-1]])
+            axes.plot(*zip(start, (len(text), row), strict=True), color=color, linewidth=1.8, zorder=1)
+        label = f"{text[-1]} {mass[text] / mass[text[:-1]]:.2f}" if text else "BOS"
+        axes.text(len(text), row, label, bbox={"facecolor": "white", "edgecolor": color}, **MIDDLE)
+        if text in texts:
+            axes.text(len(text) + 0.45, row, f"= {texts[text]:.2f}", va="center")
+    axes.set(xlim=(-0.4, max(map(len, texts)) + 1.0), ylim=(len(texts) - 0.4, -0.6))
+    axes.set_axis_off()
+    show(
+        figure,
+        alt=f"A tree of all {len(texts)} texts. Greedy decoding (blue) follows {' '.join(greedy)}, with "
+        f"probability {texts[greedy]:.2f}; the most probable text (orange) is {' '.join(best)}, with "
+        f"{texts[best]:.2f}.",
+    )
+
+
+@style_context()
+def plot_decoding_cost(
+    lengths: Sequence[int], multiplications: Mapping[str, Sequence[float]], ms: Mapping[str, Sequence[float]]
+) -> None:
+    """Show the multiplications, in millions, and the time of decoding, with a cache and without."""
+    figure, panels = plt.subplots(1, 2, figsize=(6.4, 2.8))
+    for axes, lines, label in zip(
+        panels, (multiplications, ms), ("million multiplications", "milliseconds"), strict=True
+    ):
+        for (name, values), style in zip(lines.items(), ("o-", "s--"), strict=False):
+            axes.plot(lengths, values, style, label=name)
+        axes.set(xlabel="tokens generated", ylabel=label, xticks=lengths, ylim=(0, None))
+    panels[0].legend(loc="upper left")
+    show(
+        figure,
+        alt="Cost over the number of tokens generated, counted and measured. "
+        + _cost_in_words(lengths, multiplications, ms),
+    )
+
+
+def _cost_in_words(
+    lengths: Sequence[int], multiplications: Mapping[str, Sequence[float]], ms: Mapping[str, Sequence[float]]
+) -> str:
+    """The shapes of the curves. Those of the times are too noisy to judge more than their ends."""
+    (cached, uncached), (fast, slow) = multiplications.values(), ms.values()
+    (first, last), (start, end) = _end_slopes(lengths, cached), _end_slopes(lengths, uncached)
+    bent = abs(last - first) < 0.1 * first and 0 < 1.5 * start < end
+    ends = 2 * cached[-1] < uncached[-1] and fast[0] < fast[-1] < slow[-1] / 2
+    if bent and ends:
+        shapes = "With the cache it rises nearly straight; without, it bends upward"
+        return f"{shapes} and ends several times as high."
+    units = {"Million multiplications": multiplications, "milliseconds": ms}
+    return courses({f"{unit}, {name}": y for unit, curves in units.items() for name, y in curves.items()}, 0)
+
+
+def _end_slopes(x: Sequence[int], y: Sequence[float]) -> tuple[float, float]:
+    """The slopes of the first and of the last piece of a curve."""
+    slopes = [(y[i + 1] - y[i]) / (x[i + 1] - x[i]) for i in range(len(x) - 1)]
+    return (slopes[0], slopes[-1]) if slopes else (0.0, 0.0)
+
+
+@style_context()
+def diagram_speculative() -> None:
+    """Show one round of speculative decoding: four drafted tokens checked in one pass, two accepted."""
+    figure, axes = plt.subplots(figsize=(6.4, 2.5))
+    rows = (
+        ("draft proposes", ("un", "perro", "muy", "viejo", ""), (GRAY,) * 4 + ("",)),
+        ("model predicts", ("un", "perro", "grande", "?", "?"), (GOOD, GOOD, BAD, GRAY, GRAY)),
+        ("kept", ("un", "perro", "grande", "", ""), (GOOD, GOOD, PALETTE[1], "", "")),
+    )
+    for y, (title, words, colors) in enumerate(rows):
+        axes.text(0, y, title, va="center")
+        for x, (word, color) in enumerate(zip(words, colors, strict=True)):
+            if word:
+                _framed(axes, 2.6 + 1.6 * x, y, word, color)
+    for x, mark in enumerate(("=", "=", "≠")):
+        axes.text(2.6 + 1.6 * x, 0.5, mark, weight="bold", **MIDDLE)
+    axes.text(2.6 + 1.6 * 4, 0, "if all agree,\none more", color="0.35", **MIDDLE)
+    axes.set(xlim=(0, 9.9), ylim=(2.6, -0.6))
+    axes.set_axis_off()
+    show(
+        figure,
+        alt="One round of speculative decoding. The draft proposes four tokens. One pass of the model "
+        "predicts a token at each of the four places, and one after them, which would be kept if all "
+        "agreed. The first two agree, the third does not. Kept are the two that agree and the model's own "
+        "third token; the rest is dropped.",
+    )
+
+
+def _framed(axes: Axes, x: float, y: int | float, word: str, color: str) -> None:
+    style = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": color, "linewidth": 2}
+    axes.text(x, y, word, bbox=style, **MIDDLE)

@@ -1,0 +1,74 @@
+"""Figures of training a translation model: the shift by one, training losses, cross-attention."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+from jaxtyping import Float
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from torch import Tensor
+
+from course_lib.viz.diagrams import LINE, arrow, box, canvas
+from course_lib.viz.figures import heatmap, show
+from course_lib.viz.style import PALETTE, style_context
+
+SOURCE = ("The", "cat", "sleeps", ".", "[EOS]")
+TARGET = ("[BOS]", "El", "gato", "duerme", ".", "[EOS]")
+INPUTS, LABELS = TARGET[:-1], TARGET[1:]
+READ, PREDICTED = PALETTE[0], PALETTE[1]
+FIRST, STEP = 21, 9  # where the first column is, and how far apart they are
+
+SHIFT_IN_WORDS = f"""Diagram of the shift by one. The encoder reads {" ".join(SOURCE)}. The decoder has two
+rows of five positions. Its inputs are {" ".join(INPUTS)}; its labels are {" ".join(LABELS)}. An arrow leads
+from each input up to the label at the same position, and a dashed one from each label to the next input: what
+has to be predicted at one position is read at the next."""
+
+
+def diagram_shift() -> None:
+    """Show what the decoder reads and what it must predict at each position."""
+    show(shift_figure(), alt=SHIFT_IN_WORDS)
+
+
+@style_context()
+def plot_losses(losses: Mapping[str, Sequence[float]], mean_of: int = 10, *, alt: str) -> None:
+    """Show the training loss of several runs, each point a mean over `mean_of` steps."""
+    figure, axes = plt.subplots(figsize=(5.6, 3))
+    for (name, run), style in zip(losses.items(), ("-", "--", "-.", ":"), strict=False):
+        means = [sum(run[i : i + mean_of]) / mean_of for i in range(0, len(run) - mean_of + 1, mean_of)]
+        axes.plot([mean_of * (i + 1) for i in range(len(means))], means, style, label=name)
+    axes.set(xlabel="step", ylabel="training loss", xlim=(0, None), ylim=(0, None))
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.legend()
+    show(figure, alt=alt)
+
+
+@style_context()
+def plot_cross_attention(
+    weights: Float[Tensor, "queries keys"], predicted: Sequence[str], source: Sequence[str], *, alt: str
+) -> None:
+    """Show where the decoder attends to in the source when it predicts each token."""
+    axes = heatmap(weights, queries=predicted, keys=source, title="last layer, mean of the heads")
+    axes.set(ylabel="predicts", xlabel="attends to")
+    show(axes.figure, alt=alt)
+
+
+@style_context()
+def shift_figure() -> Figure:
+    """Draw the diagram of `diagram_shift`."""
+    figure, axes = canvas(62, 38)
+    for y, words in ((30, "labels:\nmust predict"), (21, "decoder"), (12, "inputs:\nreads")):
+        axes.text(0.5, y, words, ha="left", va="center", weight="bold" if y == 21 else "normal")
+    axes.add_patch(plt.Rectangle((16, 17), 46, 8, facecolor="0.92", zorder=0.2))
+    for number, (read, predicted) in enumerate(zip(INPUTS, LABELS, strict=True)):
+        x = FIRST + STEP * number
+        box(axes, (x, 12), read, 7.4, READ)
+        box(axes, (x, 30), predicted, 7.4, PREDICTED)
+        arrow(axes, (x, 14), (x, 28))
+        axes.text(x, 35, str(number), ha="center", va="center")
+        if number + 1 < len(INPUTS):
+            look = {"arrowstyle": "-|>", "color": PREDICTED, "linestyle": "--", "shrinkA": 0, "shrinkB": 0}
+            axes.annotate("", (x + STEP - 1.5, 14), (x + 1.5, 28), arrowprops=look, zorder=0.4)
+    axes.text(0.5, 35, "position", ha="left", va="center")
+    box(axes, (34, 3), "encoder reads:  " + "  ".join(SOURCE), 40, LINE)
+    arrow(axes, (FIRST + STEP / 2, 5), (FIRST + STEP / 2, 17))
+    return figure

@@ -1,0 +1,159 @@
+"""Sampling from a language model: next-token probabilities before and after temperature and cutoffs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import ipywidgets
+import torch
+from jaxtyping import Float
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from course_lib.chapters.ch07_language_models.next_tokens import NextTokens
+from course_lib.generation.decoding import sample
+from course_lib.generation.sampling import next_token_probabilities
+from course_lib.models.gpt import GPT
+from course_lib.text.tokenizers import EOS, Vocabulary
+from course_lib.training.evaluation import evaluating
+from course_lib.widgets.explorer import Explorer, slider
+from course_lib.widgets.markup import Markup, line, shaded, span
+from course_lib.widgets.reading import Controls, encode, follow, model_of, pieces_of, prompt_controls
+from course_lib.widgets.toy_lm import PREFIXES
+
+LENGTH = 24  # most new tokens
+CUTS = ("temperature", "top_k", "top_p", "min_p")  # sampling settings, passed to `sample`
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A prompt and its sampled continuation; row t of the probabilities belongs to the t-th new token.
+
+    own: the model's probabilities. drawn_with: sampling probabilities, after temperature and cutoffs.
+    """
+
+    prompt: str
+    ids: list[int]
+    pieces: list[str]
+    own: Float[Tensor, "written vocab"]
+    drawn_with: Float[Tensor, "written vocab"]
+
+
+def sampler_explorer(
+    model: GPT | None = None, tokens: Vocabulary | None = None, prompts: Sequence[str] = ()
+) -> Explorer:
+    """Sampling from a GPT with temperature, top-k, top-p and min-p, token by token.
+
+    Without a model, the toy language model. prompts: texts to choose from; the first one is shown first.
+    Raises ValueError for a model without its tokenizer or without a prompt.
+    """
+    model, tokens, prompts = model_of(model, tokens, prompts, PREFIXES)
+    controls = prompt_controls(prompts) | sampling_controls()
+
+    @lru_cache(maxsize=16)
+    def written(prompt: str, seed: int, *settings: float | int | str) -> Sampled:
+        cuts = {cut: None if value == ALL else value for cut, value in zip(CUTS, settings, strict=True)}
+        return write(model, tokens, prompt, seed, cuts)
+
+    def length() -> int:
+        return len(written(*(control.value for control in watched)).ids)
+
+    watched = [controls[name] for name in ("prompt", "seed", *CUTS)]
+    follow(controls["step"], watched, length, to_the_end=False)
+    return Explorer(
+        controls,
+        lambda figure: sampler_picture(figure, written, tokens),
+        "sliders for the temperature, top-k, top-p, min-p, the seed and the step, a menu of prompts and a "
+        "field to type one, with the probabilities of the next token and the generated text.",
+        size=(7.0, 3.6),
+    )
+
+
+def sampling_controls() -> Controls:
+    """Controls for the temperature, the three cutoffs, the seed and the step."""
+    share = {"step": 0.05, "readout_format": ".2f"}
+    return {
+        "temperature": slider(
+            ipywidgets.FloatSlider, "temperature", value=1.0, min=0.0, max=3.0, step=0.1, readout_format=".1f"
+        ),
+        "top_k": slider(ipywidgets.SelectionSlider, "top-k", options=[ALL, 1, 2, 3, 4, 5, 8, 10, 20, 50]),
+        "top_p": slider(ipywidgets.FloatSlider, "top-p", value=1.0, min=0.05, max=1.0, **share),
+        "min_p": slider(ipywidgets.FloatSlider, "min-p", value=0.0, min=0.0, max=1.0, **share),
+        "seed": slider(ipywidgets.IntSlider, "seed", value=0, min=0, max=9),
+        "step": slider(ipywidgets.IntSlider, "step", value=1, min=1, max=2),
+    }
+
+
+@torch.inference_mode()
+def write(
+    model: GPT, tokens: Vocabulary, prompt: str, seed: int, cuts: dict[str, float | int | None]
+) -> Sampled:
+    """Sample a continuation, then get the probabilities of all steps in one forward pass.
+
+    Raises ValueError as `encode` does; the prompt must leave room for one token.
+    """
+    ids = encode(tokens, prompt, model.config.max_tokens - 1)
+    device = model.embedding.weight.device
+    length = min(LENGTH, model.config.max_tokens - len(ids))
+    rng = torch.Generator(device).manual_seed(seed)
+    with evaluating(model):
+        new = sample(model.generator(), torch.tensor([ids], device=device), EOS, length, rng=rng, **cuts)[0]
+        new += [EOS] * (len(new) < length)
+        logits = model(torch.tensor([[*ids, *new[:-1]]], device=device))[0, len(ids) - 1 :].float().cpu()
+    return Sampled(
+        prompt=prompt,
+        ids=new,
+        pieces=pieces_of(tokens, [*ids, *new])[len(ids) :],
+        own=logits.softmax(dim=-1),
+        drawn_with=next_token_probabilities(logits, **cuts),
+    )
+
+
+def sampler_picture(
+    figure: Figure, written: Callable[..., Sampled], tokens: Vocabulary
+) -> Callable[..., str | tuple[str, Markup]]:
+    """Bars for the likeliest next tokens; those cut off are hatched and labeled."""
+    bars = NextTokens(figure.add_axes((0.14, 0.17, 0.46, 0.68)), tokens)
+
+    def update(example: str, prompt: str, seed: int, step: int, **cuts: float | int | str):
+        try:
+            seen = written(prompt, seed, *(cuts[cut] for cut in CUTS))
+        except ValueError as error:
+            bars.clear()
+            return str(error)
+        step = min(step, len(seen.ids))
+        bars.draw(seen.own[step - 1], seen.drawn_with[step - 1], seen.ids[step - 1])
+        return in_words(seen, tokens, step), below(seen, step)
+
+    return update
+
+
+def in_words(seen: Sampled, tokens: Vocabulary, step: int) -> str:
+    """Status line: the sampled token, and the number and mass of the tokens that pass the cutoffs."""
+    own, kept, i = seen.own[step - 1], seen.drawn_with[step - 1], seen.ids[step - 1]
+    many, share = int((kept > 0).sum()), own[kept > 0].sum().item()
+    place = int((own > own[i]).sum()) + 1
+    left = f"all {many} tokens are candidates"
+    if many < len(own):
+        left = f"{many} of {len(own)} tokens are candidates, with probability mass {share:.2f}"
+    logs = seen.own[range(len(seen.ids)), seen.ids].clamp(min=1e-30).log().mean().item()
+    return (
+        f"Step {step} of {len(seen.ids)}: {left}; sampled {tokens[i]}, rank {place} "
+        f"(probability {kept[i]:.2f}; {own[i]:.2f} under the model). Mean log-probability of all "
+        f"{len(seen.ids)} tokens under the model: {logs:.2f}."
+    )
+
+
+def below(seen: Sampled, step: int) -> Markup:
+    """Prompt and sampled tokens, with the model's probability above each; the current step is framed."""
+    own = seen.own[range(len(seen.ids)), seen.ids].tolist()
+    written = [
+        shaded(piece, p, framed=i == step)
+        for i, (piece, p) in enumerate(zip(seen.pieces, own, strict=True), start=1)
+    ]
+    return line(
+        "Text, with the model's probability of each token:",
+        span(seen.prompt, "white-space: pre-wrap"),
+        *written,
+    )

@@ -1,0 +1,178 @@
+"""Confusion matrix of an image classifier, with the images in each cell."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+
+import ipywidgets
+import numpy as np
+import torch.nn.functional as F
+from jaxtyping import Float, Int, UInt8
+from torch import Tensor
+
+from course_lib.chapters.ch08_images.digits_vit import classifier_of
+from course_lib.chapters.ch08_images.patch_picture import montage
+from course_lib.chapters.ch08_images.perturbations import CHANGES, Outcome, outcome
+from course_lib.datasets import ImageSplit
+from course_lib.models.vit import ViT
+from course_lib.widgets.attention_map import AttentionMap
+from course_lib.widgets.explorer import slider
+from course_lib.widgets.heatmap import Heatmap, Place
+from course_lib.widgets.map_explorer import MapExplorer
+
+ACROSS, MOST = 5, 15  # images in a line, and in all, shown for a cell
+CELL = 64  # pixels: largest width of an image
+LIKELIEST = 3  # classes named for an image
+
+
+def confusion_explorer(
+    model: ViT | None = None, split: ImageSplit | None = None, classes: Sequence[str] = ()
+) -> MapExplorer:
+    """Confusion matrix, and the images in the cell of a true and a predicted class.
+
+    Without a model, a small classifier and the test digits. classes: class names.
+    Raises ValueError in the cases of `classifier_of`.
+    """
+    model, split, classes = classifier_of(model, split, classes)
+    seen = lru_cache(maxsize=None)(lambda change: outcome(model, split, CHANGES[change]))
+    mistakes = seen(next(iter(CHANGES))).matrix().fill_diagonal_(-1)
+    true, taken = divmod(int(mistakes.argmax()), len(classes))
+    controls = {
+        "true": slider(ipywidgets.SelectionSlider, "true class", options=classes, value=classes[true]),
+        "taken": slider(ipywidgets.SelectionSlider, "predicted class", options=classes, value=classes[taken]),
+        "change": slider(ipywidgets.Dropdown, "images", options=list(CHANGES)),
+    }
+
+    def choose(place: Place) -> None:
+        """Go to the selected cell of the matrix."""
+        if place.map != 0:
+            return
+        for name, index in (("true", place.row), ("taken", place.column)):
+            if index is not None:
+                controls[name].value = classes[index]
+
+    return MapExplorer(
+        controls,
+        lambda maps: confusion_picture(maps, seen, classes),
+        "sliders for the true and the predicted class, and a menu of changes to the images, above the "
+        "confusion matrix and the images in the chosen cell with their probabilities; a click chooses a cell "
+        "or an image.",
+        size=(7.0, 3.6),
+        widths=(1, 1),
+        cell=CELL,
+        on_select=choose,
+    )
+
+
+def confusion_picture(
+    maps: AttentionMap, seen: Callable[[str], Outcome], classes: Sequence[str]
+) -> Callable[..., str]:
+    """The matrix on the left, the images of one cell on the right."""
+
+    def update(true: str, taken: str, change: str, selected: Place) -> str:
+        row, column, shown = classes.index(true), classes.index(taken), seen(change)
+        counts, inside = shown.matrix(), shown.behind(row, column)
+        title = f"{true} predicted as {taken}: {len(inside)} of {counts[row].sum()}"
+        images = gallery(shown, inside[:MOST], row, column, classes, title)
+        maps.show_maps([matrix(counts, row, column, classes), images])
+        return in_words(shown, counts, inside, (row, column), classes, change) + of_image(images, selected)
+
+    return update
+
+
+def matrix(counts: Int[Tensor, "classes classes"], row: int, column: int, classes: Sequence[str]) -> Heatmap:
+    """Counts, colored by their fraction of the true class; one cell is framed."""
+    shares = counts / counts.sum(dim=1, keepdim=True).clamp(min=1)
+    return Heatmap(
+        weights=shares.sqrt(),  # the square root makes a single image visible
+        rows=classes,
+        columns=classes,
+        title="confusion matrix",
+        row_name="true class",
+        column_name="predicted class",
+        numbers=True,
+        texts=[[str(number or "") for number in line] for line in counts.tolist()],
+        descriptions=[
+            [f"{number} ({share:.1%} of the class)" for number, share in zip(*line, strict=True)]
+            for line in zip(counts.tolist(), shares.tolist(), strict=True)
+        ],
+        marked=Place(0, row, column),
+    )
+
+
+def gallery(
+    shown: Outcome, inside: list[int], row: int, column: int, classes: Sequence[str], title: str
+) -> Heatmap:
+    """Images with the probability of the predicted class, then of the true class, below each."""
+    probabilities, left_over = shown.probabilities[inside], -len(inside) % ACROSS
+    asked = list(dict.fromkeys((column, row)))  # a single class on the diagonal
+    weights = F.pad(probabilities[:, column], (0, left_over), value=math.nan).view(-1, ACROSS)
+
+    def in_lines(texts: Iterable[str]) -> list[list[str]]:
+        return np.reshape([*texts, *[""] * left_over], weights.shape).tolist()
+
+    return Heatmap(
+        weights=weights,
+        rows=[""] * len(weights),
+        columns=[""] * ACROSS,
+        title=title,
+        row_name="",
+        column_name="",
+        numbers=True,
+        texts=in_lines("\n".join(f"{p:.2f}" for p in both) for both in probabilities[:, asked].tolist()),
+        descriptions=in_lines(named(each, classes) for each in probabilities),
+        picture=montage(with_margin(shown.pixels[inside], len(asked)), ACROSS, gap=0) if inside else None,
+    )
+
+
+def named(probabilities: Float[Tensor, " classes"], classes: Sequence[str]) -> str:
+    """The likeliest classes of an image, such as "6: 0.93, 0: 0.05, 8: 0.01"."""
+    best = probabilities.topk(min(LIKELIEST, len(classes)))
+    return ", ".join(
+        f"{classes[i]}: {p:.2f}" for p, i in zip(best.values.tolist(), best.indices.tolist(), strict=True)
+    )
+
+
+def with_margin(pixels: UInt8[Tensor, "images channels height width"], lines: int) -> Tensor:
+    """Images with white space to their right, and below for so many lines of text."""
+    side = pixels.shape[-1]
+    return F.pad(pixels, (0, math.ceil(side / 16), 0, math.ceil(0.3 * lines * side)), value=255)
+
+
+def in_words(
+    shown: Outcome,
+    counts: Int[Tensor, "classes classes"],
+    inside: list[int],
+    cell: tuple[int, int],
+    classes: Sequence[str],
+    change: str,
+) -> str:
+    """Status line: accuracy, predictions for the true class, and the order of the images shown."""
+    row, column = cell
+    total, of_class = int(counts.sum()), int(counts[row].sum())
+    true, taken, right = classes[row], classes[column], int(counts.trace())
+    others = [(int(n), classes[i]) for i, n in enumerate(counts[row]) if n and i != row]
+    errors = ", ".join(f"{n} as {name}" for n, name in sorted(others, key=lambda one: -one[0]))
+    head = (
+        f"Images: {change}. Accuracy {100 * right / total:.1f}% ({right} of {total}). Of {of_class} of class "
+        f"{true}, {int(counts[row, row])} are correct; errors: {errors or 'none'}. "
+    )
+    if not inside:
+        return f"{head}No image of class {true} is predicted as {taken}."
+    order = "the most confident errors" if row != column else "the least confident images"
+    rest = f", {MOST} of {len(inside)}" if len(inside) > MOST else ""
+    then = f", then of {true}" if row != column else ""
+    mean = shown.probabilities[inside, column].mean()
+    return (
+        f"{head}Below each image: the probability of {taken}{then}. Shown are {order}{rest}. "
+        f"Mean probability of {taken}: {mean:.2f}."
+    )
+
+
+def of_image(images: Heatmap, selected: Place) -> str:
+    """Status line, last part: the likeliest classes of the image that is selected; empty without one."""
+    number, row, column = selected
+    if number != 1 or row is None or column is None or row >= len(images.rows):
+        return ""
+    said = images.descriptions[row][column]
+    return f" Image {row * ACROSS + column + 1} of these: {said}." if said else ""

@@ -1,0 +1,1 @@
+from course_lib.chapters.chA1_dlstudio.anatomy_widget import anatomy_explorer as anatomy_explorer

@@ -1,0 +1,1 @@
+from course_lib.chapters.chA3_d2l.d2l_figures import plot_batch_means as plot_batch_means

@@ -1,0 +1,149 @@
+"""A student's work in a notebook, carried over into a newer version of it, cell by cell.
+
+Standard library only. Cells are matched by their ids, and exercises also by theirs, since old editors drop
+the ids of cells. Outputs come with the cell that they belong to, so they never conflict.
+"""
+
+import copy
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+CHECKED = re.compile(r"""\bcheck\(\s*["'](\w+\.\w+)["']""")
+Cell = dict[str, Any]
+
+
+@dataclass
+class Carried:
+    """A new notebook with a student's work: what was kept, and what was not, by exercise or by cell."""
+
+    notebook: dict[str, Any]
+    kept: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """A notebook from its JSON. Raises ValueError if it is none, as with git's conflict marks."""
+    notebook = json.loads(text)
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
+        raise ValueError("no cells")
+    return notebook
+
+
+def written(notebook: dict[str, Any]) -> str:
+    """The text of a notebook's file, as Jupyter writes it."""
+    return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def merged(base: dict[str, Any], mine: dict[str, Any], new: dict[str, Any]) -> Carried:
+    """`new`, with what a student changed in `base` to get `mine`: cells that they wrote, added or edited.
+
+    Where both sides edited a cell, an exercise keeps the student's answer, and any other cell is the new one.
+    """
+    before = {cell.get("id"): text(cell) for cell in base["cells"]}
+    places, result = places_of(mine, new), Carried(copy.deepcopy(new))
+    added: dict[int, list[Cell]] = {}  # the student's own cells, by the number of the cell that they follow
+    here = -1
+    for cell, place in zip(mine["cells"], places, strict=True):
+        if place is None:
+            if text(cell).strip() and text(cell) not in (before.get(cell.get("id")), *unnamed(cell, before)):
+                added.setdefault(here, []).append(cell)
+                result.kept.append(label(cell))
+            continue
+        here = place
+        was, now = before.get(new["cells"][place].get("id")), text(new["cells"][place])
+        if text(cell) in (was, now):
+            continue
+        if now == was or exercises(cell):
+            put(result, place, cell)
+        else:
+            result.left.append(label(cell))
+    cells = enumerate(result.notebook["cells"])
+    ordered = [one for number, cell in cells for one in (cell, *added.get(number, []))]
+    result.notebook["cells"] = [*added.get(-1, []), *ordered]
+    return result
+
+
+def answered(mine: dict[str, Any], new: dict[str, Any]) -> Carried:
+    """`new`, with the answers of `mine` to the exercises that are not tried yet in `new`.
+
+    For a copy of which nobody knows what it was before the student worked in it.
+    """
+    result = Carried(copy.deepcopy(new))
+    for cell, place in zip(mine["cells"], places_of(mine, new), strict=True):
+        if place is None or not exercises(cell) or not tried(cell):
+            continue
+        there = new["cells"][place]
+        if text(cell) != text(there):
+            if tried(there):
+                result.left.append(label(cell))
+            else:
+                put(result, place, cell)
+    return result
+
+
+def places_of(mine: dict[str, Any], new: dict[str, Any]) -> list[int | None]:
+    """For each cell of `mine`, the number of the same cell in `new`, or None.
+
+    The same cell has the same id; failing that, the same exercise; without ids, also the same text.
+    """
+    numbers = list(enumerate(new["cells"]))[::-1]  # of equal cells, the first counts
+    by_id = {cell["id"]: number for number, cell in numbers if "id" in cell}
+    by_exercise = {one: number for number, cell in numbers for one in exercises(cell)[:1]}
+    by_text = {text(cell): number for number, cell in numbers}
+    ids = [next((one for one in ids_of(cell) if one in by_id), None) for cell in mine["cells"]]
+    taken = {by_id[one] for one in ids if one}
+    places: list[int | None] = []
+    for cell, one in zip(mine["cells"], ids, strict=True):
+        place = by_id[one] if one else None
+        if place is None:
+            place = next((by_exercise[key] for key in exercises(cell)[:1] if key in by_exercise), None)
+            if place is None and "id" not in cell:
+                place = by_text.get(text(cell))
+            place = None if place in taken else place
+            taken |= {place} if place is not None else set()
+        places.append(place)
+    return places
+
+
+def ids_of(cell: Cell) -> list[str]:
+    """The ids of a cell: Jupyter's, and the one that Colab keeps in the metadata."""
+    return [one for one in (cell.get("id"), cell.get("metadata", {}).get("id")) if one]
+
+
+def unnamed(cell: Cell, before: dict[str | None, str]) -> Iterable[str]:
+    """The texts that a cell without an id may have had before."""
+    return () if "id" in cell else before.values()
+
+
+def put(result: Carried, place: int, cell: Cell) -> None:
+    """Write a student's source and its outputs into a cell of the new notebook."""
+    target = result.notebook["cells"][place]
+    target["source"] = cell["source"]
+    if target["cell_type"] == "code":
+        target["outputs"], target["execution_count"] = cell.get("outputs", []), cell.get("execution_count")
+    result.kept.append(label(cell))
+
+
+def text(cell: Cell) -> str:
+    """The source of a cell."""
+    return "".join(cell.get("source", ""))
+
+
+def exercises(cell: Cell) -> list[str]:
+    """The exercises that a cell checks."""
+    return CHECKED.findall(text(cell)) if cell.get("cell_type") == "code" else []
+
+
+def tried(cell: Cell) -> bool:
+    """Whether a cell's output is that of an attempt; the notebooks are delivered with "not tried yet"."""
+    said = "".join("".join(output.get("text", "")) for output in cell.get("outputs", []))
+    return bool(said) and not all(f"{one}: not tried yet" in said for one in exercises(cell))
+
+
+def label(cell: Cell) -> str:
+    """A cell in words: its exercises, or how it begins."""
+    first = next((line.strip() for line in text(cell).splitlines() if line.strip()), "an empty cell")
+    return ", ".join(exercises(cell)) or (first if len(first) <= 40 else f"{first[:39]}…")

@@ -1,0 +1,55 @@
+"""Parts of diagrams: an empty canvas, boxes, arrows."""
+
+from typing import TypeAlias
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
+
+from course_lib.viz.style import PALETTE
+
+QUERY, KEY, VALUE = PALETTE[0], PALETTE[1], PALETTE[2]
+LINE, PALE = "0.4", "0.8"
+MIDDLE = {"ha": "center", "va": "center"}
+Number: TypeAlias = float | int
+Point: TypeAlias = tuple[Number, Number]
+
+
+def canvas(width: float | int, height: float | int) -> tuple[Figure, Axes]:
+    """Empty axes in tenths of an inch, at the ordinary font size."""
+    scale = plt.rcParams["font.size"] / 100
+    figure = plt.figure(figsize=(width * scale, height * scale), layout="none")
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, width), ylim=(0, height))
+    axes.set_axis_off()
+    return figure, axes
+
+
+def rounded(center: Point, width: float | int, height: float | int, color: str) -> FancyBboxPatch:
+    corner = center[0] - width / 2, center[1] - height / 2
+    look = {"boxstyle": "round,pad=0,rounding_size=0.7", "facecolor": "white"}
+    return FancyBboxPatch(corner, width, height, edgecolor=color, linewidth=1.6, **look)
+
+
+def box(axes: Axes, center: Point, text: str, width: float | int, color: str = LINE) -> None:
+    axes.add_patch(rounded(center, width, 4, color))
+    faded = color if color == PALE else "black"
+    axes.text(*center, text, ha="center", va="center", color=faded)
+
+
+def arrow(axes: Axes, start: Point, end: Point, color: str = LINE) -> None:
+    look = {"arrowstyle": "-|>", "color": color, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", end, start, arrowprops=look, zorder=0.5)
+
+
+def framed(
+    axes: Axes, x: Number, y: Number, text: str, color: str, pad: float = 0.3, size: int | None = None
+) -> None:
+    """Text in a frame that fits it. pad: the space around it, in font sizes. size: of the font, in points."""
+    frame = {"boxstyle": f"round,pad={pad}", "facecolor": "white", "edgecolor": color, "linewidth": 2}
+    axes.text(x, y, text, bbox=frame, size=size, **MIDDLE)
+
+
+def open_arrow(axes: Axes, start: Point, end: Point, color: str) -> None:
+    axes.annotate("", end, start, arrowprops={"arrowstyle": "->", "linewidth": 1.5, "color": color})

@@ -1,0 +1,56 @@
+"""The figures of chapter 6: legible, and they show the shift, the losses and the weights they are given."""
+
+import matplotlib.pyplot as plt
+import pytest
+import torch
+from helpers.drawn_text import assert_legible, texts
+from matplotlib.figure import Figure
+
+from course_lib.chapters.ch06_translation import translation_figures as figures
+
+LOSSES = {"with the shift": [8.0, 6.0] * 10 + [3.0] * 20, "without": [8.0, 2.0] * 10 + [0.5] * 20}
+WEIGHTS = torch.tensor([[0.9, 0.1, 0.0], [0.2, 0.3, 0.5]])
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch):
+    """Collects figures with their alt texts instead of displaying them."""
+    found: list[tuple[Figure, str]] = []
+    monkeypatch.setattr(figures, "show", lambda figure, alt: found.append((figure, alt)))
+    yield found
+    plt.close("all")
+
+
+def test_the_shift_is_legible_and_shown_with_its_words(shown: list) -> None:
+    figures.diagram_shift()
+    ((figure, alt),) = shown
+    assert_legible(figure)
+    assert "inputs are [BOS] El gato duerme .;" in alt and "labels are El gato duerme . [EOS]" in alt
+
+
+def test_each_label_is_the_next_input_in_the_diagram(shown: list) -> None:
+    rows: dict[float, dict[float, str]] = {}
+    for text in texts(figures.shift_figure()):
+        x, y = text.get_position()
+        if x >= figures.FIRST and y in (12, 30):
+            rows.setdefault(y, {})[x] = text.get_text()
+    inputs, labels = rows[12], rows[30]
+    assert len(inputs) == len(labels) == 5 and inputs[figures.FIRST] == "[BOS]"
+    assert all(inputs[x + figures.STEP] == label for x, label in labels.items() if label != "[EOS]")
+
+
+def test_losses_are_averaged(shown: list) -> None:
+    figures.plot_losses(LOSSES, mean_of=20, alt="Both fall.")
+    ((figure, alt),) = shown
+    assert [list(line.get_ydata()) for line in figure.axes[0].lines] == [[7.0, 3.0], [5.0, 0.5]]
+    assert [list(line.get_xdata()) for line in figure.axes[0].lines] == [[20, 40]] * 2
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == list(LOSSES)
+    assert alt == "Both fall."
+
+
+def test_cross_attention_has_a_row_for_each_predicted_token(shown: list) -> None:
+    figures.plot_cross_attention(WEIGHTS, ["el", "gato"], ["the", "big", "cat"], alt="Two rows.")
+    ((figure, alt),) = shown
+    axes = figure.axes[0]
+    assert (axes.get_ylabel(), axes.get_xlabel(), alt) == ("predicts", "attends to", "Two rows.")
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["el", "gato"]

@@ -1,0 +1,261 @@
+"""Pictures of what an image classifier looks at, beside timm, numpy and sums by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from helpers.random_weights import randomized
+
+from course_lib.chapters.ch08_images.vit_interpret import (
+    as_pictures,
+    attention_distance,
+    attention_maps,
+    class_attention,
+    logits_without,
+    on_patches,
+    paint_patches,
+    patch_distances,
+    patch_filters,
+    position_similarity,
+    principal_filters,
+    rollout,
+)
+from course_lib.layers.patches import Patches, sinusoidal_2d
+from course_lib.models.vit import ViT, ViTConfig
+from course_lib.pretrained.torchvision_ops import library
+from course_lib.pretrained.vit import to_timm
+
+CONFIG = ViTConfig(classes=5, image_size=12, patch_size=4, channels=2, d_model=24, heads=3, layers=4)
+
+
+def model_of(device="cpu", **changes):
+    """A model whose weights are so large that its heads differ."""
+    torch.manual_seed(0)
+    model = ViT(replace(CONFIG, **changes))
+    return randomized(model, device, scale=0.3)
+
+
+def random_images(device="cpu"):
+    return torch.randn(2, 2, 12, 12, generator=torch.Generator().manual_seed(1)).to(device)
+
+
+def random_maps(layers=4, batch=2, heads=3, tokens=10):
+    rng = torch.Generator().manual_seed(3)
+    return (2 * torch.randn(layers, batch, heads, tokens, tokens, generator=rng)).softmax(dim=-1)
+
+
+# ---- attention
+
+
+def test_the_maps_are_those_of_timm(device):
+    model, images = model_of(device), random_images(device)
+    library("timm")
+    from timm.utils import AttentionExtract
+
+    theirs = to_timm(model).eval()
+    for block in theirs.blocks:
+        block.attn.fused_attn = False  # only then are there weights to see
+    with torch.inference_mode():
+        extracted = AttentionExtract(theirs, method="hook")(images)
+    maps = attention_maps(model, images)
+    assert maps.shape == (4, 2, 3, 10, 10)
+    assert len(extracted) == 4
+    for mine, other in zip(maps, extracted.values(), strict=True):
+        assert torch.allclose(mine, other, atol=1e-5)
+
+
+def test_the_model_stays_as_it_was():
+    model, images = model_of(dropout=0.5), random_images()
+    for mode in (True, False):
+        model.train(mode)
+        assert torch.equal(attention_maps(model, images), attention_maps(model, images))
+        assert model.training == mode
+    assert "attend" not in vars(model.blocks[0].attention)
+
+
+def test_the_class_token_leads_and_patches_follow_row_by_row():
+    maps = random_maps()
+    pictures = class_attention(maps)
+    assert pictures.shape == (4, 2, 3, 3, 3)
+    for row, column in [(0, 0), (0, 2), (2, 1)]:
+        assert torch.equal(pictures[:, :, :, row, column], maps[:, :, :, 0, 1 + 3 * row + column])
+    assert torch.allclose(pictures.sum(dim=(-2, -1)) + maps[..., 0, 0], torch.ones(4, 2, 3))
+
+
+def test_patches_that_have_a_marked_image_are_where_they_were():
+    """What the model sees of one bright patch appears in the picture where the patch is."""
+    model = model_of(layers=1)
+    with torch.no_grad():
+        model.patches.convolution.bias.zero_()
+        model.positions.table.zero_()
+    plain = torch.zeros(1, 2, 12, 12)
+    bright = plain.clone()
+    bright[0, :, 8:12, 4:8] = 3.0  # patch (2, 1)
+    moved = class_attention(attention_maps(model, bright)) - class_attention(attention_maps(model, plain))
+    assert (moved.abs().flatten(-2).argmax(dim=-1) == 2 * 3 + 1).all()
+
+
+def test_rollout_by_numpy():
+    maps = random_maps(layers=3)
+    for image in range(2):
+        product = np.eye(10)
+        for layer in range(3):
+            mean = sum(maps[layer, image, head].double().numpy() for head in range(3)) / 3
+            step = mean + np.eye(10)
+            product = step / step.sum(axis=1, keepdims=True) @ product
+        assert np.allclose(rollout(maps)[image], product, atol=1e-6)
+
+
+def test_rollout_by_hand():
+    """The last token reads the middle one, which had read the first before."""
+    first = torch.tensor([[1.0, 0, 0], [1, 0, 0], [0, 0, 1]])
+    then = torch.tensor([[1.0, 0, 0], [0, 1, 0], [0, 1, 0]])
+    arrived = rollout(torch.stack([first, then])[:, None, None])[0]
+    assert torch.allclose(arrived[2], torch.tensor([0.25, 0.25, 0.5]))
+    assert torch.allclose(arrived.sum(dim=-1), torch.ones(3))
+
+
+def test_of_tokens_that_are_patches_alone_nothing_is_left_out():
+    maps = random_maps(tokens=9)
+    with pytest.raises(ValueError, match="no class token.*tokens=9"):
+        class_attention(maps)
+    assert torch.equal(on_patches(maps)[0, 0, 0, 4, 1, 2], maps[0, 0, 0, 4, 5])
+    assert attention_maps(model_of(pooling="mean"), random_images()).shape == (4, 2, 3, 9, 9)
+
+
+# ---- distance
+
+
+def test_distances_by_hand():
+    distances = patch_distances(3)
+    assert distances[0].tolist() == pytest.approx([0, 1, 2, 1, 2**0.5, 5**0.5, 2, 5**0.5, 8**0.5])
+    assert torch.equal(distances, distances.t())
+
+
+def test_looking_at_oneself_or_at_one_corner():
+    """One head looks at itself, one at the last patch, one everywhere; each also at the class token."""
+    maps = torch.zeros(1, 2, 3, 10, 10)
+    maps[0, :, 0] = torch.eye(10)
+    maps[0, :, 1, :, 9] = 1.0
+    maps[0, :, 2] = 1.0
+    maps = 0.4 * maps / maps.sum(dim=-1, keepdim=True)
+    maps[..., 0] += 0.6
+    far = patch_distances(3)
+    expected = [0.0, 4 * far[8].mean().item(), 4 * far.mean().item()]
+    assert attention_distance(maps, patch_size=4)[0].tolist() == pytest.approx(expected, abs=1e-5)
+
+
+def test_distance_by_loops():
+    maps = random_maps(layers=2)
+    spots = [(row, column) for row in range(3) for column in range(3)]
+    for layer, head in [(0, 1), (1, 2)]:
+        means = []
+        for image in range(2):
+            weights = maps[layer, image, head, 1:, 1:].numpy()
+            for (r, c), row in zip(spots, weights, strict=True):
+                far = [np.hypot(r - y, c - x) for y, x in spots]
+                means.append(np.average(far, weights=row))
+        assert attention_distance(maps)[layer, head].item() == pytest.approx(np.mean(means), abs=1e-5)
+
+
+# ---- positions and filters
+
+
+def test_position_similarity_by_numpy(device):
+    model = model_of(device)
+    table = model.positions.table.detach().cpu().double().numpy()[1:].reshape(3, 3, 24)
+    similarity = position_similarity(model)
+    for here in [(0, 0), (1, 2)]:
+        for there in [(2, 0), (1, 2)]:
+            a, b = table[here], table[there]
+            cosine = a @ b / np.sqrt((a @ a) * (b @ b))
+            assert similarity[here + there].item() == pytest.approx(cosine, abs=1e-5)
+
+
+def test_sinusoidal_positions_are_most_alike_nearby():
+    model = model_of(positions="sinusoidal 2d")
+    with torch.no_grad():
+        model.positions.table[1:] = sinusoidal_2d(3, 24)
+    picture = position_similarity(model)[0, 1]
+    assert picture.argmax() == 1  # itself
+    near, far = picture[0, [0, 2]], picture[2, [0, 2]]
+    assert near[0].item() == pytest.approx(near[1].item(), abs=1e-5) and near.min() > far.max() + 1e-3
+    assert far[0].item() == pytest.approx(far[1].item(), abs=1e-5)
+
+
+def test_without_positions_there_is_nothing_to_compare():
+    with pytest.raises(ValueError, match="positions='none'"):
+        position_similarity(model_of(positions="none"))
+
+
+def test_the_filters_are_what_a_patch_is_multiplied_with():
+    model = model_of()
+    filters, images = patch_filters(model), random_images()
+    patch = images[0, :, 4:8, 8:12]  # (1, 2), number 5
+    convolution = model.patches.convolution
+    expected = (filters * patch).sum(dim=(1, 2, 3)) + convolution.bias
+    assert torch.allclose(model.patches(images)[0, 5], expected, atol=1e-5)
+    filters.zero_()  # a copy
+    assert convolution.weight.any()
+
+
+def test_convolutions_in_a_row_have_no_such_filters():
+    with pytest.raises(ValueError, match="ConvolutionalPatches"):
+        patch_filters(model_of(tokenizer="convolutions"))
+
+
+def test_principal_filters_by_scikit_learn():
+    from sklearn.decomposition import PCA
+
+    filters = Patches(4, 2, 20).convolution.weight.detach()
+    theirs = PCA(6).fit(filters.flatten(1).double().numpy()).components_.reshape(6, 2, 4, 4)
+    mine = principal_filters(filters, 6)
+    for one, other in zip(mine, theirs, strict=True):
+        assert abs((one.double().numpy() * other).sum()) == pytest.approx(1, abs=1e-4)
+        assert one.max() == one.abs().max()
+    with pytest.raises(ValueError, match=r"most=33.*\(20, 32\)"):
+        principal_filters(filters, 33)
+
+
+def test_pictures_of_filters():
+    filters = torch.zeros(3, 2, 4, 5)
+    filters[0, 1, 3, 2] = -2.0
+    filters[1, 0, 1, 4] = 0.5
+    filters[1, 1, 1, 4] = 0.25
+    pictures = as_pictures(filters)
+    assert pictures.shape == (3, 4, 5, 2)
+    assert pictures[0, 3, 2].tolist() == [0.5, 0.0]
+    assert pictures[1, 1, 4].tolist() == [1.0, 0.75]
+    assert (pictures[2] == 0.5).all()
+
+
+# ---- painting and removing patches
+
+
+def test_painted_patches_have_the_value_and_the_others_stay():
+    images, patches = random_images(), torch.tensor([[0, 5], [8, 1]])
+    painted = paint_patches(images, patches, 4, value=7.0)
+    for image, before, chosen in zip(painted, images, patches.tolist(), strict=True):
+        for patch in range(9):
+            row, column = 4 * (patch // 3), 4 * (patch % 3)
+            square = (slice(None), slice(row, row + 4), slice(column, column + 4))
+            expected = torch.full_like(before[square], 7) if patch in chosen else before[square]
+            assert torch.equal(image[square], expected)
+
+
+def test_a_removed_token_is_one_that_no_token_attends_to():
+    model, images = model_of(), random_images()
+    none = torch.empty(2, 0, dtype=torch.long)
+    assert torch.allclose(logits_without(model, images, none), model.eval()(images), atol=1e-5)
+    x = model.embedded(images)[:, [0, *range(2, 10)]]
+    for block in model.blocks:
+        x = block(x)
+    by_hand = model.head(model.norm(x[:, 0]))
+    zero = torch.zeros(2, 1, dtype=torch.long)
+    assert torch.allclose(logits_without(model, images, zero), by_hand, atol=1e-5)
+
+
+def test_without_a_class_token_nothing_can_be_removed():
+    with pytest.raises(ValueError, match="no class token"):
+        logits_without(model_of(pooling="mean"), random_images(), torch.zeros(2, 1, dtype=torch.long))
