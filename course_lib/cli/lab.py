@@ -9,7 +9,7 @@ from course_lib.cli import arguments, carry, environment, start_page
 
 HELP = "opens the notebooks in JupyterLab; sets up the environment the first time"
 PASSES_ON = True
-SETTINGS = Path(__file__).with_name("jupyter")  # no pop-up about news, no routine messages, Markdown rendered
+SETTINGS = Path(__file__).with_name("jupyter")  # fewer messages, Markdown rendered, pages that can be printed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,8 +34,8 @@ def run(args: argparse.Namespace) -> int:
         command.append("--allow-root")
     command += start_at(environment.ROOT / "notebooks")
     variables = environment.child_environment()
-    folders = [os.fspath(SETTINGS), *filter(None, [variables.get("JUPYTER_CONFIG_PATH")])]
-    variables["JUPYTER_CONFIG_PATH"] = os.pathsep.join(folders)
+    for name in ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH"):
+        variables[name] = os.pathsep.join([os.fspath(SETTINGS), *filter(None, [variables.get(name)])])
     for name in unreadable(environment.ROOT / "notebooks"):
         print(f"{name} is not a notebook, perhaps because of git's conflict marks: see docs/updating.md.")
     print("Starting JupyterLab. To stop it, press Ctrl-C here.", flush=True)

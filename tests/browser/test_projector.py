@@ -44,54 +44,60 @@ INSIDE = "mx => mx.getBoundingClientRect().bottom <= innerHeight"
 SCROLLS = "[...document.querySelectorAll('html, body')].some(page => page.scrollHeight > innerHeight)"
 
 
-@pytest.fixture(scope="module", params=SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def projector(request, browser, voila) -> Iterator:
-    with page_of(browser, *request.param) as (page, _):
+@pytest.fixture(scope="module")
+def projector(browser, voila) -> Iterator:
+    with page_of(browser, *SIZES[0]) as (page, _):
         open_voila(page, voila)
-        yield page, *request.param
+        yield page
+
+
+def sizes(page) -> Iterator[tuple[int, int]]:
+    """Give the window each size in turn."""
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_timeout(300)  # the maps follow the text, which arrives after them
+        yield width, height
 
 
 @pytest.mark.parametrize("exhibit", DRAWN, ids=lambda one: one.widget)
 def test_it_fits_without_scrolling(projector, exhibit: Exhibit) -> None:
-    page, width, height = projector
+    page = projector
     open_chapter(page, exhibit)
     frame = Frame(page, exhibit.widget)
     frame.appears()
-    place = frame.place.first
-    page.wait_for_timeout(300)  # the maps follow the text, which arrives after them
-    page.screenshot(path=ARTIFACTS / f"{width}x{height}-{exhibit.widget}.png")
-    assert place.evaluate(OUTSIDE) == []
-    assert place.evaluate(CUT) == []
-    assert not page.evaluate(SCROLLS)
-    assert place.evaluate(PICTURE) >= SMALLEST * width
-    line = place.locator('[role="status"]').first
-    assert line.evaluate("line => parseFloat(getComputedStyle(line).fontSize)") >= LETTERS * height
+    place, line = frame.place.first, frame.place.locator('[role="status"]').first
+    for width, height in sizes(page):
+        page.screenshot(path=ARTIFACTS / f"{width}x{height}-{exhibit.widget}.png")
+        assert place.evaluate(OUTSIDE) == []
+        assert place.evaluate(CUT) == []
+        assert not page.evaluate(SCROLLS)
+        assert place.evaluate(PICTURE) >= SMALLEST * width
+        assert line.evaluate("line => parseFloat(getComputedStyle(line).fontSize)") >= LETTERS * height
 
 
 def test_the_model_explorer_fills_the_window_without_scrolling(projector) -> None:
-    page, width, height = projector
+    page = projector
     open_chapter(page, exhibits("model")[0])
     Frame(page, "model_explorer").appears()
     for name in ("model", "decoder-1", "head-1-1", "tokens-decoder", "next"):
         if name != "model":
             page.locator(f'.mx [data-key="{name}"]').first.click()
-        page.wait_for_timeout(300)
-        page.screenshot(path=ARTIFACTS / f"{width}x{height}-model_explorer-{name}.png")
-        assert not page.evaluate(SCROLLS), name
-        assert page.locator(".mx").evaluate(INSIDE), name
-        assert page.locator(".mx").evaluate("mx => mx.getBoundingClientRect().width") > 0.9 * width
+        for width, height in sizes(page):
+            page.screenshot(path=ARTIFACTS / f"{width}x{height}-model_explorer-{name}.png")
+            assert not page.evaluate(SCROLLS), name
+            assert page.locator(".mx").evaluate(INSIDE), name
+            assert page.locator(".mx").evaluate("mx => mx.getBoundingClientRect().width") > 0.9 * width
 
 
 def test_a_long_text_below_a_map_leaves_it_whole(projector) -> None:
-    page, *_ = projector
-    open_chapter(page, exhibits("translation")[0])
-    frame = Frame(page, "translation_explorer")
+    open_chapter(projector, exhibits("translation")[0])
+    frame = Frame(projector, "translation_explorer")
     frame.appears()
     beams = frame.place.locator(".noUi-handle").first
     beams.press("End")
     frame.place.locator("tr").nth(5).wait_for()  # five hypotheses below their heads
-    page.wait_for_timeout(300)
-    assert frame.place.first.evaluate(CUT) == []
+    for size in sizes(projector):
+        assert frame.place.first.evaluate(CUT) == [], size
 
 
 def test_what_lies_outside_is_found(browser) -> None:

@@ -10,6 +10,7 @@ import {onThemeChange} from "./colors.js";
 import {chapterLink, h, tokenText, useTheme} from "./drawing.js";
 import {blockPanel, embeddingsPanel} from "./block_view.js";
 import {headPanel} from "./head_view.js";
+import {keepKeys} from "./keys.js";
 import {barList, nextTokenPanel} from "./next_token.js";
 import {overview} from "./overview.js";
 import {Tour} from "./tour.js";
@@ -34,7 +35,7 @@ class App {
     this.message = h("p", {class: "mx-message", role: "status"});
     this.toolbar = h("form", {class: "mx-toolbar", onsubmit: (event) => this.submit(event)});
     element.classList.add("mx");
-    element.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab has uses for the arrows
+    this.freeKeys = keepKeys(element);
     this.tour = new Tour(this, host.tour);
     element.append(this.toolbar, this.message, this.tour.bar, this.main);
   }
@@ -299,6 +300,7 @@ export function modelExplorer(place, host) {
     fail: (text) => app.fail(text),
     destroy() {
       app.stop();
+      app.freeKeys();
       stopTheme();
       resized.disconnect();
       element.remove();

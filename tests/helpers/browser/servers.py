@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from course_lib.cli import environment, present
+from course_lib.cli import environment, lab, present
 
 NEWS = "@jupyterlab/apputils-extension/notification.jupyterlab-settings"  # whether one asks for them
 NOTEBOOK = environment.ROOT / "notebooks" / "instructor.ipynb"
@@ -45,10 +45,11 @@ def serving(
 
 @contextmanager
 def jupyterlab(folder: Path) -> Iterator[Server]:
-    """JupyterLab on a copy of the instructor's notebook, with nothing of the user's settings."""
+    """JupyterLab as `lab` serves it, on a copy of the instructor's notebook, without the user's settings."""
     shutil.copy(NOTEBOOK, folder)
     names = ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")
     own = {name: str(folder / f".{name.lower()}") for name in names}
+    own["JUPYTER_CONFIG_PATH"] = str(lab.SETTINGS)
     silent = Path(own["JUPYTERLAB_SETTINGS_DIR"], NEWS)
     silent.parent.mkdir(parents=True)
     silent.write_text('{"fetchNews": "false", "checkForUpdates": false}')
