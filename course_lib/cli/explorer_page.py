@@ -28,6 +28,12 @@ EXAMPLES = {
     "gpt": [*PREFIXES, QUESTIONS[0]],
 }
 HOME = '<a href="index.html">Back to the course</a>'
+# Any browser reads this script, and an older one none of those that follow.
+OLD_BROWSER = """<p id="old" role="alert" hidden>This page needs a newer browser: Chrome or Edge 92,
+Firefox 113, Safari 16.4, or any later version.</p>
+<script>
+if (!window.DecompressionStream || ![].at) document.getElementById("old").hidden = false;
+</script>"""
 
 
 def page(chapters: str | None = None) -> str:
@@ -44,6 +50,7 @@ def page(chapters: str | None = None) -> str:
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         style=STYLE,
         home=HOME if chapters is not None else "",
+        old=OLD_BROWSER,
         traces=json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
         module=joined("model_page.js"),
     )

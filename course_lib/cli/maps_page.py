@@ -19,7 +19,7 @@ from course_lib.chapters import ch07_language_models as ch07
 from course_lib.chapters.ch03_heads.heads_widget import SENTENCE
 from course_lib.chapters.gallery import exhibits, maker
 from course_lib.cli.explorer_page import EXAMPLES as MODEL_EXAMPLES
-from course_lib.cli.explorer_page import HOME, compressed
+from course_lib.cli.explorer_page import HOME, OLD_BROWSER, compressed
 from course_lib.experiments.real_translator import real_translator
 from course_lib.utils.files import atomic_path
 from course_lib.widgets.map_explorer import MapExplorer
@@ -128,7 +128,7 @@ def page(folder: str | None = None, chapters: Mapping[str, str] | None = None) -
     sections = [section(name, folder, (chapters or {}).get(exhibits(name)[0].chapter)) for name in CONTROLS]
     within = "" if folder else f"<script>{code_script()}</script>"
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
-        home=HOME if chapters else "", sections="\n".join(sections) + within
+        home=HOME if chapters else "", old=OLD_BROWSER, sections="\n".join(sections) + within
     )
 
 

@@ -1,5 +1,7 @@
 """Exercises whose checks name the mistake: `check("01.temperature", my_function)`."""
 
+import inspect
+import textwrap
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,8 @@ from course_lib.exercises.checking import Verdict, grade
 from course_lib.exercises.exercise import Exercise, Mistake
 from course_lib.exercises.questions import conclude, quiz, recall
 from course_lib.exercises.table import read_exercises
-from course_lib.utils.progress import remember, summary
+from course_lib.utils import progress as saved
+from course_lib.utils.device import on_colab
 
 __all__ = [
     "Exercise",
@@ -32,7 +35,7 @@ ENDING = "_exercises.md"
 def check(exercise_id: str, answer: Any) -> None:
     """Grade an answer and print the verdict: passed, not tried yet, or what is wrong and why.
 
-    A passed exercise is saved for `progress`.
+    A passed exercise is saved for `progress`, with the answer.
 
     answer: the student's function, or a value if the exercise asks for one.
     Raises ValueError for an unknown exercise id.
@@ -40,7 +43,7 @@ def check(exercise_id: str, answer: Any) -> None:
     verdict = grade(find(exercise_id), answer)
     print(verdict.text)
     if verdict.state == "passed":
-        remember(exercise_id)
+        saved.remember(exercise_id, answer=source(answer))
 
 
 def find(exercise_id: str) -> Exercise:
@@ -62,9 +65,43 @@ def answer_or_reference(exercise_id: str, answer: Any) -> Any:
     return answer if grade(exercise, answer).state == "passed" else exercise.reference
 
 
-def progress() -> None:
-    """Print the passed exercises, chapter by chapter, and where the progress is saved."""
-    print(summary(catalogue()))
+def source(answer: Any) -> str:
+    """An answer as text: the code of a function, where Python still has it, or a value."""
+    if not callable(answer):
+        return repr(answer)
+    try:
+        return textwrap.dedent(inspect.getsource(answer))
+    except (OSError, TypeError):
+        return ""
+
+
+def progress(export: str | None = None, load: str | None = None, show: str | None = None) -> None:
+    """Print the passed exercises, chapter by chapter, and where the progress is saved.
+
+    export: instead, write all progress and answers to this file, to take them to another computer; on Colab,
+        the browser downloads it.
+    load: first, add the progress in a file that was exported elsewhere.
+    show: instead, print the answer with which an exercise was passed, such as "01.softmax".
+    Raises ValueError for a file that holds no progress, and for an exercise that was not passed.
+    """
+    if show is not None:
+        if show not in saved.passed():
+            raise ValueError(f"{find(show).id} is not passed yet, so no answer is saved")
+        return print(saved.entries()[show]["answer"].rstrip() or "Only the result is saved, not the answer.")
+    if export is not None:
+        saved.export(export)
+        print(f'Your progress is in {export}. On the other computer: progress(load="{export}")')
+        return download(export) if on_colab() else None
+    if load is not None:
+        print(f"{saved.load(load)} entries read from {load}")
+    print(saved.summary(catalogue()))
+
+
+def download(path: str) -> None:
+    """Have the browser download a file from Colab's machine."""
+    from google.colab import files
+
+    files.download(path)
 
 
 def catalogue() -> dict[str, Exercise]:

@@ -22,6 +22,7 @@ ENCODER, DECODER, NEXT = PALETTE[0], PALETTE[4], PALETTE[3]
 BARS = 6
 LINE, LETTERS = 0.205, 150  # of the tour below the picture: inches and letters to the line
 AT_WORK = "In a running notebook, the tour opens these parts one by one:"
+AT_REST = "Run the notebook up to this cell to open the boxes and to type your own sentence."
 Point: TypeAlias = tuple[float, float]
 
 
@@ -35,11 +36,13 @@ def picture(
     with style_context(projector=False):
         rows = 2 if trace.encoder else 1
         height = HEIGHT if trace.encoder else HEIGHT * 0.6
-        words = [AT_WORK, *(f"{i}  {one['text']}" for i, one in enumerate(tour, start=1))] if tour else []
+        words = (
+            [AT_WORK, *(f"{i}  {one['text']}" for i, one in enumerate(tour, start=1))] if tour else [AT_REST]
+        )
         lines = [line for one in words for line in textwrap.wrap(one, LETTERS)]
-        below = LINE * (0.5 + len(lines)) if tour else 0.0
+        below = LINE * (0.5 + len(lines))
         whole = Figure(figsize=(WIDTH, height + below), layout="none")
-        figure, foot = whole.subfigures(2, 1, height_ratios=(height, below or 1e-6))
+        figure, foot = whole.subfigures(2, 1, height_ratios=(height, below))
         figure.text(0.02, 1 - 0.22 / height, f"“{shortened(sentence, 90)}”", fontsize=12, va="center")
         columns = max(1 + len(trace.encoder), 2 + len(trace.decoder))
         grid = Grid(figure, rows, columns)
@@ -58,7 +61,7 @@ def picture(
                 grid.across(columns - 1, i + 1)
         if tour:
             grid.number_steps(columns - 1)
-            foot.text(0.02, 1, "\n".join(lines), va="top", fontsize=10, linespacing=1.45)
+        foot.text(0.02, 1, "\n".join(lines), va="top", fontsize=10, linespacing=1.45)
         return figures.png(whole, figures.CSS_DPI * 1.5)
 
 
