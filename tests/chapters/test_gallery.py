@@ -1,8 +1,10 @@
 """The gallery: every widget is on it, is built when it is wanted, and is served to this machine alone."""
 
+import ast
 import json
 import re
 import socket
+from importlib import import_module
 from types import SimpleNamespace
 
 import ipywidgets
@@ -207,6 +209,10 @@ def test_present_takes_the_next_free_port():
 
 def test_the_presented_notebook_shows_the_gallery():
     notebook = json.loads((present.FOLDER / "present.ipynb").read_text(encoding="utf-8"))
-    assert "gallery(" in "".join(notebook["cells"][0]["source"])
+    source = "".join(notebook["cells"][0]["source"])
+    assert "gallery(" in source
+    for line in ast.parse(source).body:
+        if isinstance(line, ast.ImportFrom):
+            assert all(hasattr(import_module(line.module), name.name) for name in line.names)
     template = (present.FOLDER / "templates" / "course" / "index.html.j2").read_text(encoding="utf-8")
     assert "super()" in template

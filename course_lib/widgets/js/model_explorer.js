@@ -24,7 +24,9 @@ const SMALLER = 10; // steps of 5 percent at most, where it would not fit
 
 class App {
   constructor(element, host) {
-    Object.assign(this, {element, host, trace: null, opened: null, head: null, step: 0, query: {}, key: null});
+    Object.assign(this, {
+      element, host, trace: null, opened: null, head: null, enlarged: false, step: 0, query: {}, key: null,
+    });
     this.settings = {temperature: 1, topK: 0, topP: 1};
     this.answer = null; // the kernel's probabilities: {step, settings, probabilities, kept}
     this.onDistribution = null;
@@ -68,6 +70,12 @@ class App {
 
   openHead(layer, head) {
     this.head = {layer, head};
+    this.render();
+  }
+
+  /** The map of a head alone, large and with its numbers; or beside its arithmetic again. */
+  enlarge() {
+    this.enlarged = !this.enlarged;
     this.render();
   }
 
@@ -264,7 +272,10 @@ class App {
       onclick: () => this.openHead(head.layer, i),
     }, `Head ${i + 1}`));
     return h("h4", {class: "mx-crumbs"}, path, up(title, "crumb-block", () => this.closeHead()),
-      ` › ${name} › `, heads);
+      ` › ${name} › `, heads, h("button", {
+        type: "button", class: "mx-button", "data-key": "enlarge", "aria-pressed": String(this.enlarged),
+        onclick: () => this.enlarge(),
+      }, "Enlarge"));
   }
 
   closeHead() {
@@ -273,14 +284,21 @@ class App {
   }
 }
 
-/** On a page that is as high as the window, as large as the window allows: nothing needs to be scrolled. */
+/**
+ * On a page that is as high as the window, as large as the window allows, with letters for a hall. The page never
+ * scrolls: an open panel that is too tall does.
+ */
 function fit(element, place) {
   if (!getComputedStyle(place).getPropertyValue("--course-window")) return;
+  element.classList.add("mx-large");
   const page = document.documentElement;
-  const room = page.clientHeight - page.scrollTop - place.getBoundingClientRect().top - MARGIN;
+  const top = place.getBoundingClientRect().top;
+  const room = page.clientHeight - page.scrollTop - top - MARGIN;
   let zoom = Math.min(page.clientWidth / DESIGNED[0], page.clientHeight / DESIGNED[1]);
   for (let i = 0; i <= SMALLER; i += 1, zoom *= 0.95) {
     element.style.zoom = zoom;
+    const panel = element.querySelector(".mx-panel")?.getBoundingClientRect();
+    if (panel) element.style.setProperty("--mx-room", `${Math.floor((room - (panel.top - top)) / zoom) - 2}px`);
     if (place.offsetHeight <= room) return;
   }
 }
@@ -289,10 +307,14 @@ function fit(element, place) {
 export function modelExplorer(place, host) {
   const element = h("div");
   place.append(element);
-  const resized = new ResizeObserver(() => fit(element, place));
-  for (const part of [place, document.documentElement]) resized.observe(part);
   const app = new App(element, host);
-  const stopTheme = onThemeChange(() => app.trace && useTheme(element) && app.render());
+  const recolor = () => app.trace && useTheme(element) && app.render();
+  const resized = new ResizeObserver(() => {
+    recolor(); // only on the page does the text have its color
+    fit(element, place);
+  });
+  for (const part of [place, document.documentElement]) resized.observe(part);
+  const stopTheme = onThemeChange(recolor);
   return {
     show: (header, bytes, state) => app.show(header, bytes, state),
     startTour: () => app.tour.start(),

@@ -17,11 +17,12 @@ NOTEBOOK = environment.ROOT / "notebooks" / "instructor.ipynb"
 
 @dataclass(frozen=True)
 class Server:
-    """Where it is, and what opens it. log: the file that it and its kernels write into."""
+    """Where it is, and what opens it. log: the file that it and its kernels write into; pid: its process."""
 
     address: str
     token: str
     log: Path
+    pid: int
 
     def url(self, path: str = "") -> str:
         return f"{self.address}/{path}?token={self.token}"
@@ -37,7 +38,7 @@ def serving(
     try:
         if not present.answers(port, process, seconds=120.0):
             raise RuntimeError(f"no answer from {command[2]}:\n{log.read_text()[-2000:]}")
-        yield Server(f"http://{present.HOST}:{port}", token, log)
+        yield Server(f"http://{present.HOST}:{port}", token, log, process.pid)
     finally:
         process.terminate()
         process.wait()
