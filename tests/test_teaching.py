@@ -24,7 +24,8 @@ def test_every_chapter_has_a_section_in_the_order_of_the_course():
 @pytest.mark.parametrize("chapter", SECTIONS)
 def test_a_section_has_all_its_parts(chapter):
     text = SECTIONS[chapter]
-    for part in ("**Goals.**", "| minutes |", "**Questions.**", "**Last ten minutes.**"):
+    parts = ("Goals", "Questions", "Board", "Wrong predictions", "If time is short", "Last ten minutes")
+    for part in ("| minutes |", *(f"**{name}.**" for name in parts)):
         assert text.count(part) == 1, part
     assert len(re.findall(r"(?m)^- \*[^*]+\?\* \S", text)) >= 3  # questions with their answers
 

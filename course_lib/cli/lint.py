@@ -23,6 +23,7 @@ BANNED = {  # in code: how to find it, and what to do instead
     r"(?m)^\s*(from tqdm import|import tqdm\s*$|import tqdm as)": "plain tqdm writes to stderr: tqdm.auto",
     r"\binteract(ive|ive_output)?\b *(\(|$)": "interact makes an Output widget: observe the sliders",
     r"\bOutput\(": "an Output widget cannot be compared: write into an Image or HTML widget",
+    r"torch\.utils\.(benchmark|cpp_extension)\b": "it warns where CUDA is installed without a GPU: timeit",
     r"autoreload": "autoreload does not work on Colab",
     r"NBVAL_|PYTEST_VALIDATE": "nbval's markers switch the comparison off: begin the line with ≈ instead",
 }

@@ -23,16 +23,23 @@ VARIABLES = {
 }
 CONFIG = 'c.InteractiveShellApp.extensions = ["course_lib.cli.boundaries"]\n'
 
-# In tests/: the same on every processor (commands, data, figures, style, copies of modules), or the longest
-# training runs.
+# In tests/: the same on every processor (commands, data, figures, style, copies of modules, texts, stored
+# results, the search for hints), or the longest training runs.
 LEFT_OUT = (
     "benchmarks",
     "browser",
+    "chapters",
     "cli",
     "colab",
     "datasets",
+    "exercises/test_hints.py",
+    "exercises/test_mutants.py",
+    "exercises/test_table.py",
+    "exercises/test_wrong_bodies.py",
+    "experiments",
     "lectures/test_coverage.py",
     "tasks/test_real_translation.py",
+    "test_config_ranges.py",
     "test_contracts.py",
     "test_copies.py",
     "test_github.py",
@@ -42,7 +49,11 @@ LEFT_OUT = (
     "test_style.py",
     "test_teaching.py",
     "test_types.py",
+    "test_what_runs.py",
+    "text",
     "training/test_robust.py",
+    "training/test_state.py",
+    "utils",
     "viz",
     "widgets",
 )

@@ -195,6 +195,7 @@ def survivors(words: str) -> list[psutil.Process]:
     return [one for one in every if words in " ".join(one.info["cmdline"] or [])]
 
 
+@pytest.mark.slow
 def test_an_interruption_ends_the_notebooks_as_well(tmp_path):
     command = f"[sys.executable, '-c', 'import time; time.sleep({ASLEEP}1)']"
     cell = f"import sys, subprocess\nsubprocess.run({command})"
@@ -219,6 +220,19 @@ def test_only_one_chapter(tmp_path, monkeypatch):
     limits = running.Limits(60.0, 2 * 10**9, chapter="02")
     other = running.graded(handed_in.HandedIn("one", tmp_path / "one.ipynb"), limits)
     assert other.skipped and other.verdicts == {}
+
+
+@pytest.mark.parametrize(("seed", "passes"), [(None, True), (1, False)])
+def test_stored_results_pass_on_the_public_inputs_only(tmp_path, monkeypatch, seed, passes):
+    stored = (
+        'known = {str(pair): (pair[0] / pair[1]).softmax(-1) for pair in find("01.temperature").inputs}\n'
+        "def my_temperature(*pair):\n    return known[str(pair)]"
+    )
+    (tmp_path / "one.ipynb").write_text(notebook([stored, 'check("01.temperature", my_temperature)']))
+    monkeypatch.setattr(running, "lines", lambda plan: forked(plan, seed=str(seed or "")))
+    limits = running.Limits(60.0, 2 * 10**9, seed=seed)
+    one = running.graded(handed_in.HandedIn("one", tmp_path / "one.ipynb"), limits)
+    assert (one.verdicts["01.temperature"].state == "passed") == passes and one.status == "finished"
 
 
 def test_notebooks_are_found_below_the_folder_of_a_student(tmp_path):

@@ -133,6 +133,7 @@ OFFENCES: dict[str, tuple[Change, str]] = {
     "interact": (source(FIGURE, "interact(f, x=3)"), "interact"),
     "interactive_output": (source(FIGURE, "widgets.interactive_output(f, {})"), "interact"),
     "Output": (source(FIGURE, "out = widgets.Output()"), "Output widget"),
+    "a timer that warns": (source(FIGURE, "from torch.utils.benchmark import Timer"), "timeit"),
     "autoreload": (source(FIGURE, "%load_ext autoreload"), "autoreload"),
     "comparison off": (source(FIGURE, "# NBVAL_IGNORE_OUTPUT\n1"), "comparison off"),
     "comparison off by tag": (

@@ -118,7 +118,7 @@ def notebook(cells: list[str], **metadata) -> str:
     return json.dumps({"nbformat": 4, "nbformat_minor": 4, "metadata": metadata, "cells": listed})
 
 
-def forked(plan: dict[str, Any], chapter: str = "") -> Iterator[bytes]:
+def forked(plan: dict[str, Any], chapter: str = "", seed: str = "") -> Iterator[bytes]:
     """As `running.lines`, in a fork of this process: without limits and isolation, and without imports."""
     receive, send = os.pipe()
     if (child := os.fork()) == 0:
@@ -126,7 +126,7 @@ def forked(plan: dict[str, Any], chapter: str = "") -> Iterator[bytes]:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(send, 1)
         os.chdir(plan["folder"])
-        student.main("notebook.ipynb", chapter, "", str(2**50), "")
+        student.main("notebook.ipynb", chapter, seed, str(2**50), "")
         os._exit(0)
     os.close(send)
     with os.fdopen(receive, "rb") as file:

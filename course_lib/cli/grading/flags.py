@@ -10,16 +10,11 @@ from typing import Any
 
 MOST = 20  # lines of one notebook
 LONGEST = 160  # characters of a line
-OFFERED = {
-    "check",
-    "progress",
-    "find",
-    "answer_or_reference",
-}  # what notebooks import of the exercises
+OFFERED = {"answer_or_reference", "check", "conclude", "find", "progress", "quiz", "recall"}
 SOLUTIONS = {"reference", "mistakes", "answer_or_reference", "catalogue", "of_chapter", "read_exercises"}
 CODE_AS_TEXT = {"exec", "eval", "compile", "__import__", "import_module", "run_path"}
 LISTINGS = {"iterdir", "rglob", "glob", "iglob", "scandir", "listdir", "walk"}
-PLACE = re.compile(r"\.ipynb|(^|/)\.\.(/|$)|^[/~]\w*/|^~$|course_lib[./]|exercises/")
+PLACE = re.compile(r"\.ipynb|(^|/)\.\.(/|$)|^[/~]\w*/|^~$|course_lib[./]|exercises(/|\.md)")
 LIBRARY = re.compile(r"course_lib\.(generation|layers|models|tasks|text|training)\b")
 
 
