@@ -122,9 +122,10 @@ def plot_by_variant(
 def plot_class_attention(rows: Sequence[tuple[Sequence[str], Sequence[float]]]) -> None:
     """Show with which weights the class token attends to each token. rows: tokens and weights of a text."""
     figure, panels = plt.subplots(len(rows), 1, figsize=(6.4, 1.75 * len(rows)), squeeze=False)
+    top = 1.05 * max(weight for _, weights in rows for weight in weights)  # one scale for all panels
     for axes, (pieces, weights) in zip(panels[:, 0], rows, strict=True):
         axes.bar(range(len(pieces)), weights, color=HIDDEN)
-        axes.set(ylabel="weight", xticks=range(len(pieces)), ylim=(0, None))
+        axes.set(ylabel="weight", xticks=range(len(pieces)), ylim=(0, top))
         axes.set_xticklabels(pieces, rotation=30, ha="right", rotation_mode="anchor")
     show(
         figure,
