@@ -111,10 +111,11 @@ def plot_by_variant(
         axes.text(level + 0.5, -0.75, name, ha="left", va="center")
     axes.set(xlim=(45, 102), ylim=(len(accuracies) - 0.5, -1.15), xlabel=xlabel)
     axes.set_yticks(range(len(accuracies)), list(accuracies))
+    lines = f" Lines: {', '.join(levels)}." if levels else ""
     show(
         figure,
         alt=f"{xlabel[:1].upper()}{xlabel[1:]}, one dot per seed and a stroke at the mean, for "
-        f"{'; '.join(accuracies)}. Lines: {', '.join(levels)}.",
+        f"{'; '.join(accuracies)}.{lines}",
     )
 
 
