@@ -157,6 +157,9 @@ def start():
     By default these signals skip every `finally`, which leaves temporary files and child processes behind.
     """
     import signal
+    import warnings
+
+    warnings.formatwarning = lambda message, *place, **more: f"warning: {message}\n"  # one line, without code
 
     def stop(number, frame):
         for name in signals:  # a second one must not interrupt the cleaning up

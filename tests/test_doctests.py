@@ -23,9 +23,9 @@ MET_BY_STUDENTS = {  # exported names
         Patches unfold_patches resize_positions PixelAttention LoRALinear add_lora merge_lora""",
     "models": """GPT GPTConfig Seq2Seq Seq2SeqConfig TextEncoder EncoderConfig ViT ViTConfig UNet
         residual_stream patch_residuals patching_map ablate_head head_outputs""",
-    "generation": """greedy_decode sample generate beam_search next_token_probabilities keep_top_k keep_top_p
-        keep_min_p speculative_decode verify BigramDraft quantize_rows quantize_linears TextGenerator
-        repetition_penalty no_repeat_ngram min_length force_prefix suppress""",
+    "generation": """greedy_decode sample stream generate beam_search next_token_probabilities keep_top_k
+        keep_top_p keep_min_p speculative_decode verify BigramDraft quantize_rows quantize_linears
+        TextGenerator repetition_penalty no_repeat_ngram min_length force_prefix suppress""",
     "training": """train TrainConfig learning_rate KeepBest WeightEMA Muon make_optimizer evaluating
         choose_precision autocast Checkpoints save_model""",
     "text": """Tokenizer CharTokenizer WordTokenizer ByteBPE load_tokenizer corpus_bleu brevity_penalty ngrams
@@ -34,7 +34,7 @@ MET_BY_STUDENTS = {  # exported names
     "datasets": """load_translation load_text load_images load_labelled list_datasets find_set split_pairs
         at_most pad BucketBatchSampler load_pairs load_image_folder load_labeled_texts TextFiles""",
     "tasks": """TranslationLoss TranslationBatches translate load_translator LanguageModelLoss TextBatches
-        mean_loss perplexity bits_per_character continue_text load_language_model TextClassifier
+        mean_loss perplexity bits_per_character continue_text stream_text load_language_model TextClassifier
         TextClassificationLoss LabelledBatches ImageBatches ImageClassificationLoss confusion_matrix
         RandomCrop RandomFlip Mixup CutMix PrefixLMBatches PrefixLMLoss mask_tokens add_noise dpo_loss
         load_run classify DPOLoss sequence_log_prob Diffusion DiffusionLoss reverse_process""",

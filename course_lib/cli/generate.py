@@ -17,10 +17,16 @@ def add_arguments(parser):
 
 
 def run(args) -> int:
-    """Print the prompt and its continuation."""
-    from course_lib.tasks.language_modeling import continue_text
+    """Print the prompt and its continuation, token by token; Ctrl-C ends it."""
+    from course_lib.tasks.language_modeling import prompt_ids, stream_text
 
-    model = trained.load(args, "gpt")
+    found = trained.load(args, "gpt")
+    ids = prompt_ids(found.tokenizer, args.prompt)
     sampling = {"temperature": args.temperature, "top_p": args.top_p, "seed": args.seed}
-    print(continue_text(model.model, model.tokenizer, args.prompt, args.length, **sampling))
+    print(found.tokenizer.decode(ids), end="", flush=True)
+    try:
+        for text, _ in stream_text(found.model, found.tokenizer, ids, args.length, **sampling):
+            print(text, end="", flush=True)
+    finally:
+        print()
     return 0

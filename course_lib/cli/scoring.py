@@ -51,8 +51,9 @@ def seen(run, scorer, keys):
 
 def unknown(rows) -> str:
     """How many of the tokens of held-out texts the tokenizer does not know."""
-    ids = torch.cat([torch.as_tensor(row, dtype=torch.int32) for row in rows])
-    return f"{100 * (ids == UNK).float().mean():.2f}% of the held-out tokens are unknown"
+    rows = [torch.as_tensor(row, dtype=torch.int32) for row in rows]
+    share = sum((row == UNK).sum() for row in rows) / sum(map(len, rows))
+    return f"{100 * share:.2f}% of the held-out tokens are unknown"
 
 
 class Pairs:
@@ -151,7 +152,7 @@ class Images:
     @staticmethod
     def whole(run, data):
         from course_lib.datasets import ImageSplit
-        from course_lib.datasets.own_data import image_files
+        from course_lib.datasets.own_images import image_files
         from course_lib.tasks.runs import read_images
 
         files, names = image_files(data)

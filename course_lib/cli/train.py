@@ -11,7 +11,7 @@ from statistics import fmean
 from course_lib.cli import arguments
 from course_lib.cli.arguments import MANY, checked, choice, not_negative, number, positive_integer, size
 from course_lib.experiments import recipes
-from course_lib.utils.device import require_device
+from course_lib.utils.device import best_device, require_device
 
 HELP = "trains a model and evaluates it on held-out data"
 ALL = MANY  # more checkpoints than any run writes
@@ -42,7 +42,7 @@ FLAGS = {  # settings with a default in the presets: the type of each, and what 
     "heads": (size, "attention heads"),
     "layers": (arguments.layers, "blocks, for a translator in the encoder and in the decoder"),
     "dropout": (arguments.probability, "dropout probability; helps only after several epochs"),
-    "form": (None, "{}: the second with rotary positions, QK-norm, …"),
+    "form": (None, "{}; modern: rotary positions, QK-norm, …; bert: post-norm, for `export`"),
     "augment": (str, "crop, flip, cutout, randaugment, mixup, cutmix, joined by +; empty: none"),
     "label-smoothing": (arguments.probability, "fraction of the target probability spread over all answers"),
     "schedule": (choice(("linear", "cosine", "noam", "constant")), "linear, cosine, noam or constant"),
@@ -163,6 +163,8 @@ def run(args) -> int:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in child_environment; read when torch is loaded
     settle(args)
     require_device(args.device, "--device")
+    if args.device is None and "COURSE_DEVICE" in os.environ:
+        args.device = str(best_device())
     with nullcontext() if is_main() else redirect_stdout(None):
         from course_lib.cli.train_tasks import TASKS
 
@@ -180,13 +182,15 @@ def learn(args, task, out: Path) -> None:
     from course_lib.training.trainer import train
 
     parameters = sum(p.numel() for p in task.objective.parameters())
+    more = task.training(out)
     print(task.about())
     if recipes.is_own(args.data):
         told(task.look())
         print(f"{task.training_tokens() / parameters:.3g} training {task.unit} per parameter")
+        print(expected_time(task, more["device"]))
     print(f"{parameters:,} parameters, {task.answers()}; checkpoints in {out}")
     places = {"folder": out / "checkpoints", "keep": args.keep}
-    history = train(task.objective, task.batches, task.config, **places, **task.training(out))
+    history = train(task.objective, task.batches, task.config, **places, **more)
     if not is_main():
         return
     lines = (task.progress(history), [summary(history, task.unit)], task.report())
@@ -194,6 +198,18 @@ def learn(args, task, out: Path) -> None:
     where = task.save(out)
     run_record.finish(out, result)
     print(f"The model is in {out / 'model'}{where}.")
+
+
+def expected_time(task, device) -> str:
+    """How long training will take, from the time of a few steps of a copy."""
+    from course_lib.training.timing import seconds_per_step
+
+    config, seconds = task.config, seconds_per_step(task.objective, task.batches, task.config, device)
+    steps = config.steps or max(1, round(60 * config.minutes / seconds))
+    about = f"about {seconds * steps / 60:.2g} minutes for {steps:,} steps"
+    return (
+        f"expected time: {about}, without evaluations and checkpoints ({seconds:.2g} s per step in a trial)"
+    )
 
 
 def evaluate(args, task) -> None:

@@ -4,50 +4,18 @@ A task is made from settled arguments. It has `objective`, `batches` and `config
 `unit`, which the losses are counted in.
 """
 
-import csv
-from dataclasses import asdict, replace
 from itertools import chain
-from statistics import median
 
-import torch
-
-from course_lib.cli.scoring import SCORERS, confusion_report, text_report, translation_report, unknown
+from course_lib.cli.scoring import text_report, translation_report, unknown
 from course_lib.cli.train import is_main
+from course_lib.cli.train_base import Task, different, lengths, write_csv
+from course_lib.cli.train_classifiers import ImageClassification, TextClassification
 from course_lib.experiments import recipes
 from course_lib.text.unigram import unigram_loss
-from course_lib.training import run_record
 from course_lib.utils.files import atomic_path
 
 SAMPLE = 400  # tokens that are written at the end
 WATCHED = 20_000  # tokens of the validation text, for early stopping
-
-
-class Task:
-    """What is the same for every task unless it says otherwise."""
-
-    def source(self) -> dict:
-        """The data: name or path, and checksum."""
-        return {"data": self.args.data, **SCORERS[self.args.what].checksum(self.data)}
-
-    def settings(self) -> dict:
-        """All that determines the result."""
-        return run_record.settings_of(self.objective, self.config, **self.identity(), batch=self.args.batch)
-
-    def to_compare(self) -> dict:
-        """The settings that a checkpoint must share to be scored."""
-        return self.settings()
-
-    def answers(self) -> str:
-        """The number of answers that the model chooses among."""
-        return f"{len(self.tokenizer):,} tokens in the vocabulary"
-
-    def training(self, out) -> dict:
-        """More arguments for `train`."""
-        return {"device": self.args.device}
-
-    def progress(self, history):
-        """Lines about the evaluations during training."""
-        return ()
 
 
 class Translation(Task):
@@ -72,7 +40,7 @@ class Translation(Task):
         from course_lib.datasets import load_pairs
         from course_lib.text.preparation import encode_pairs
 
-        data, dataset = self.data, self.batches.dataset
+        data = self.data
         distinct = len(data.train) + len(data.validation) + len(data.test) + len(data.left_out)
         everything = load_pairs(self.args.data)
         kinds = len(set(everything))
@@ -84,7 +52,9 @@ class Translation(Task):
             most = f"a sentence of more than {data.max_words} words"
             yield f"{kinds - distinct:,} pairs have {most} and are left out"
         yield f"{len(data.left_out):,} pairs share a sentence with a held-out pair and are left out"
-        yield f"{dataset.too_long:,} training pairs exceed {dataset.max_tokens} tokens and are left out"
+        sizes = (f"{len(getattr(data, part)):,} {part}" for part in ("train", "validation", "test"))
+        yield f"pairs, split by sentence: {', '.join(sizes)}"
+        yield different(text for pair in everything for text in pair)
         yield unknown(chain(*encode_pairs(self.tokenizer, data.validation + data.test)))
 
     def training_tokens(self):
@@ -156,6 +126,8 @@ class LanguageModel(Task):
             f"{data.documents:,} document{'s'[: data.documents != 1]}, {data.duplicates:,} of them repeated; "
             f"{data.characters:,} characters, {len(data.alphabet):,} different ones"
         )
+        if data.documents > 1:
+            yield lengths("length of the documents:", data.lengths, "characters")
         sizes = ", ".join(f"{len(ids):,} {part}" for part, ids in self.ids.items())
         way = "by document" if data.by_document else "in one piece each"
         yield f"tokens, split {way}: {sizes}"
@@ -196,155 +168,9 @@ class LanguageModel(Task):
         return ""
 
 
-class Classification(Task):
-    """What images and texts with labels have in common."""
-
-    def about(self):
-        train, test = (f"{len(part):,}" for part in (self.data.train, self.data.test))
-        return f"{self.data.name}: {train} {self.unit} to train on, {test} for testing"
-
-    def answers(self):
-        return f"{len(self.data.classes)} classes"
-
-    def look(self):
-        parts = (self.data.train, self.data.validation, self.data.test)
-        keys = [key for part in parts for key in SCORERS[self.args.what].keys(part)]
-        yield f"{len(keys):,} {self.unit}, {len(keys) - len(set(keys)):,} of them repeated"
-        yield f"{self.unit} for training, validation and test, by class:"
-        labels = [torch.as_tensor(part.labels).bincount(minlength=len(self.data.classes)) for part in parts]
-        for name, *counts in zip(self.data.classes, *labels, strict=True):
-            yield f"  {name:12} " + ", ".join(f"{count:,}" for count in counts)
-
-    def training_tokens(self):
-        return len(self.data.train)
-
-    def training(self, out):
-        return {"evaluate": lambda: {"accuracy": self.accuracy()}, **super().training(out)}
-
-    def progress(self, history):
-        for one in history.evaluations:
-            epoch = one["step"] / len(self.batches)
-            yield f"after {epoch:.1f} epochs: validation accuracy {100 * one['accuracy']:.2f}%"
-
-    def scores(self):
-        """Confusion matrix on the test examples: rows are true classes, columns predicted ones."""
-        from course_lib.tasks.image_classification import confusion_matrix
-
-        labels = torch.as_tensor(self.data.test.labels)
-        self.counts = confusion_matrix(labels, self.predicted(), len(self.data.classes))
-        return {"counts": self.counts}
-
-    def told_of(self, row):
-        return confusion_report(self.data.classes, row["counts"], self.unit)
-
-    def report(self):
-        return self.told_of(self.scores())
-
-    def save(self, out):
-        """The confusion matrix, too, as CSV, with the classes in the first line and the first column."""
-        self.save_model(out / "model")
-        classes, path = self.data.classes, out / run_record.CONFUSION
-        rows = zip(classes, self.counts.tolist(), strict=True)
-        write_csv(path, [["true class", *classes], *([name, *row] for name, row in rows)])
-        return f", the confusion matrix in {path}"
-
-
-class ImageClassification(Classification):
-    """Images with labels."""
-
-    unit = "images"
-
-    def __init__(self, args):
-        self.args = args
-        self.data, self.objective, self.batches, self.config = recipes.prepare_vision(args)
-
-    def identity(self):
-        return self.source()
-
-    def settings(self):
-        return {**super().settings(), "augment": self.args.augment}
-
-    def to_compare(self):
-        return {**self.identity(), **asdict(self.objective.model.config)}
-
-    def look(self):
-        yield from super().look()
-        channels, side, _ = self.data.train.pixels.shape[1:]
-        yield f"scaled to {side}×{side} pixels, {'in color' if channels == 3 else 'gray'}"
-
-    def training(self, out):
-        return {**super().training(out), "device": self.batches.device}
-
-    def accuracy(self):
-        from course_lib.tasks.image_classification import accuracy
-
-        return accuracy(self.objective.model, self.data.validation)
-
-    def predicted(self):
-        from course_lib.tasks.image_classification import predict
-
-        return predict(self.objective.model, self.data.test.pixels).argmax(-1)
-
-    def save_model(self, folder):
-        from course_lib.tasks.image_classification import save_classifier
-
-        save_classifier(folder, self.objective.model, self.data.classes)
-
-
-class TextClassification(Classification):
-    """Texts with labels."""
-
-    unit = "texts"
-
-    def __init__(self, args):
-        self.args = args
-        prepared = recipes.prepare_classification(args)
-        self.data, self.tokenizer, self.ids, self.objective, self.batches, self.config = prepared
-        self.config = replace(self.config, evaluate_every=max(1, len(self.batches)))
-
-    def identity(self):
-        about = self.source()
-        about |= {"pooling": self.args.pooling, "tokenizer": self.tokenizer.fingerprint[:16]}
-        return {**about, **asdict(self.objective.model.encoder.config)}
-
-    def look(self):
-        yield from super().look()
-        rows = [row for part in self.ids.values() for row in part]
-        yield lengths("length:", list(map(len, rows)), "tokens")
-        most = self.args.context - 1
-        yield f"{sum(len(row) == most for row in rows):,} texts have {most} tokens or were cut to them"
-        yield unknown(self.ids["validation"] + self.ids["test"])
-
-    def accuracy(self):
-        from course_lib.tasks.text_classification import accuracy
-
-        return accuracy(self.objective.model, self.ids["validation"], self.data.validation.labels)
-
-    def predicted(self):
-        from course_lib.tasks.text_classification import predict
-
-        return predict(self.objective.model, self.ids["test"]).argmax(-1)
-
-    def save_model(self, folder):
-        from course_lib.tasks.text_classification import save_text_classifier
-
-        save_text_classifier(folder, self.objective.model, self.tokenizer, self.data.classes)
-
-
 TASKS = {
     "translation": Translation,
     "gpt": LanguageModel,
     "vision": ImageClassification,
     "classification": TextClassification,
 }
-
-
-def lengths(of, numbers, unit):
-    """The median and the extremes of some lengths."""
-    return f"{of} {median(numbers):g} {unit} (median), from {min(numbers):,} to {max(numbers):,}"
-
-
-def write_csv(path, rows):
-    """Write a table, under a temporary name first."""
-    with atomic_path(path) as room, room.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows(rows)

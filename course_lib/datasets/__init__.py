@@ -7,7 +7,8 @@ archives, pickles     safe reading of files that may be damaged or hostile
 pairs, texts          loaders of sentence pairs and of texts
 images, image_data    loader of labeled images, and the classes that hold them
 classification        loader of labeled sentences
-text_files, own_data  your own texts, pairs, labeled texts and images from files
+text_files            your own texts from files
+own_data, own_images  your own pairs, labeled texts and images from files
 splits                train/validation/test split grouped by sentence
 labels                label checks
 batching              padding, length bucketing, batch samplers that can resume

@@ -42,8 +42,8 @@ from course_lib.datasets.location import (
 from course_lib.datasets.location import (
     locate_files as locate_files,
 )
-from course_lib.datasets.own_data import load_image_folder as load_image_folder
 from course_lib.datasets.own_data import load_labeled_texts as load_labeled_texts
+from course_lib.datasets.own_images import load_image_folder as load_image_folder
 from course_lib.datasets.pairs import (
     TranslationData as TranslationData,
 )

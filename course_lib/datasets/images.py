@@ -33,7 +33,7 @@ def load_images(name: PathLike = EMBEDDED) -> ImageData:
     (torch.Size([355, 1, 8, 8]), 10)
     """
     if path := own_path(name):
-        from course_lib.datasets.own_data import load_image_folder
+        from course_lib.datasets.own_images import load_image_folder
 
         return load_image_folder(path)
     name = str(name)

@@ -1,8 +1,8 @@
-"""Your own data: sentence pairs, labeled texts and images from files, with splits that do not leak.
+"""Your own data: sentence pairs and labeled texts from files, with splits that do not leak.
 
 Every fault is one line that names the file, the line where there is one, and what would be right. What is the
-same is in the same set: texts with the same words, and images with the same pixels; pairs are grouped as in
-`split_pairs`. Texts for language models are in text_files.py.
+same is in the same set: texts with the same words; pairs are grouped as in `split_pairs`. Texts for language
+models are in text_files.py, images in own_images.py.
 """
 
 import csv
@@ -10,19 +10,14 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from course_lib.datasets.classification import LabelledData, LabelledSplit, words_of
-from course_lib.datasets.image_data import ImageData, ImageSplit
 from course_lib.datasets.splits import Pair
 from course_lib.datasets.text_files import PathLike, files_in, json_lines, lines_of, require
 from course_lib.text.preparation import clean
 
-IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 TABLES = (".tsv", ".csv", ".txt", ".jsonl")
 HELD_OUT = 10  # one in so many groups is for testing, and one for validation
 COLUMNS = {  # names that a header may have, by what the column holds
@@ -240,50 +235,6 @@ def grouped_sides(path: PathLike, keys: Sequence[str], labels: Sequence[str]) ->
     return [side.get(key, "train") for key in keys]
 
 
-def image_files(path: PathLike) -> tuple[list[Path], list[str]]:
-    """The images in a folder with a folder for each class, and the class of each."""
-    folder = require(path)
-    if not folder.is_dir():
-        raise ValueError(f"{folder} is a file, not a folder with a folder for each class")
-    classes = [one for one in sorted(folder.iterdir()) if one.is_dir() and one.name[0] not in "._"]
-    if not classes:
-        raise ValueError(f"{folder} holds no folders: put the images of each class into its own folder")
-    if {one.name.lower() for one in classes} <= {"train", "training", "val", "valid", "validation", "test"}:
-        names = ", ".join(one.name for one in classes)
-        raise ValueError(f"{folder}: {names} are not classes; give the folder that holds a folder per class")
-    found = [(file, one.name) for one in classes for file in files_in(one, IMAGES)]
-    files, labels = map(list, zip(*found, strict=True))
-    check_classes(folder, labels)
-    return files, labels
-
-
-def read_image(file: Path, size: int, mode: str = "RGB") -> Any:
-    """An image as an array of height, width and channels: its middle, scaled to a square of `size` pixels.
-
-    Raises ValueError if it cannot be read.
-    """
-    import numpy as np
-    from PIL import Image, ImageOps
-
-    if not file.stat().st_size:
-        raise ValueError(f"{file} is empty (0 bytes)")
-    try:
-        with Image.open(file) as image:
-            upright = ImageOps.exif_transpose(image).convert(mode)
-            return np.asarray(ImageOps.fit(upright, (size, size))).reshape(size, size, -1)
-    except Exception as error:  # a damaged file can raise almost anything
-        raise ValueError(f"{file} cannot be read as an image: {' '.join(str(error).split()):.100}") from None
-
-
-def is_gray(file: Path) -> bool:
-    """Whether an image has no colors."""
-    from PIL import Image
-
-    with suppress(OSError, ValueError), Image.open(file) as image:
-        return image.mode in ("1", "L", "LA", "I", "I;16", "F")
-    return False
-
-
 def load_labeled_texts(path: PathLike) -> LabelledData:
     """Labeled texts from a table, split into training, validation and test sets.
 
@@ -311,37 +262,3 @@ def load_labeled_texts(path: PathLike) -> LabelledData:
         labels = [classes.index(names[i]) for i in chosen]
         splits[part] = LabelledSplit([texts[i] for i in chosen], labels)
     return LabelledData(name=Path(path).name, classes=classes, **splits)
-
-
-def load_image_folder(path: PathLike, size: int = 32) -> ImageData:
-    """Images from a folder with a folder for each class, split into training, validation and test sets.
-
-    size: of the square that the middle of each image is scaled to, in pixels. In color, unless all are gray.
-    Images with the same pixels are in the same set; a tenth of each class is for testing, a tenth for
-    validation.
-    Raises ValueError for a damaged image, and unless there are two classes with three different images each.
-
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from PIL import Image
-    >>> with TemporaryDirectory() as folder:
-    ...     for n in range(8):
-    ...         name = Path(folder, "dark" if n < 4 else "bright", f"{n}.png")
-    ...         name.parent.mkdir(exist_ok=True)
-    ...         Image.new("L", (40, 30), 30 * n).save(name)
-    ...     data = load_image_folder(folder, size=8)
-    >>> data.classes, data.train.pixels.shape
-    (('bright', 'dark'), torch.Size([4, 1, 8, 8]))
-    """
-    files, names = image_files(path)
-    mode = "L" if all(map(is_gray, files)) else "RGB"
-    arrays = [read_image(file, size, mode) for file in files]
-    sides = grouped_sides(path, [hashlib.sha256(one.tobytes()).hexdigest() for one in arrays], names)
-    classes = tuple(sorted(set(names)))
-    splits = {}
-    for part in ("train", "validation", "test"):
-        chosen = [i for i, side in enumerate(sides) if side == part]
-        pixels = torch.stack([torch.from_numpy(arrays[i].copy()).permute(2, 0, 1) for i in chosen])
-        labels = torch.tensor([classes.index(names[i]) for i in chosen])
-        splits[part] = ImageSplit(pixels.contiguous(), labels)
-    return ImageData(name=Path(path).name, classes=classes, **splits)

@@ -65,6 +65,17 @@ def load_translation(
     >>> data = load_translation("grammar")
     >>> data.test[0], len(data.test)
     (('On Tuesdays the cat runs fast.', 'Los martes el gato corre rápido.'), 2000)
+
+    Your own file, with a source and a target in each line:
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     rows = [f"number {n}\\tnúmero {n}\\n" for n in range(40)]
+    ...     _ = Path(folder, "pairs.tsv").write_text("".join(rows), encoding="utf-8")
+    ...     data = load_translation(folder + "/pairs.tsv")
+    >>> len(data.train), len(data.validation), len(data.test)
+    (32, 4, 4)
     """
     if (paths := own_paths(name)) is not None:
         pairs = limit_words(max_words, load_pairs(name))

@@ -12,10 +12,11 @@ from course_lib.text.unicode_text import check_text
 
 PathLike = str | Path
 PIECE = 2**20  # characters that are read at once
-TEXTS = (".txt", ".md", ".jsonl")
+TEXTS = (".txt", ".md", ".jsonl", ".rst", ".tex", ".py")
 DOCUMENTS = 20  # with at least so many different documents, a text is split by document
 HELD_OUT = 20  # one in so many documents is for testing, and one for validation
 SHORTEST = 40  # characters of a text that can be split
+SIDES = ("train", "validation", "test", "all")
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -54,13 +55,15 @@ def pieces(file: Path) -> Iterator[str]:
     The encoding is UTF-8; a byte-order mark is dropped, and each line ends with a line feed.
     Raises ValueError for an empty file, another encoding and a NUL character.
     """
-    empty = True
+    empty, lines = True, 1
     try:
         with file.open(encoding="utf-8-sig") as stream:
             while piece := stream.read(PIECE):
                 piece += stream.readline(PIECE)
-                if "\0" in piece:
-                    raise ValueError(f"{file} is not a text: it contains NUL characters")
+                before, nul, _ = piece.partition("\0")
+                lines += before.count("\n")
+                if nul:
+                    raise ValueError(f"{file}, line {lines} is no text: it contains a NUL character")
                 empty = empty and not piece.strip()
                 yield piece
     except UnicodeDecodeError:
@@ -75,7 +78,7 @@ def wrong_encoding(file: Path) -> str:
     with file.open("rb") as stream:
         for number, line in enumerate(stream, start=1):
             if number == 1 and line[:2] in UTF_16:
-                return f"{file} is in UTF-16; save it as UTF-8"
+                return f"{file} is in UTF-16 or UTF-32; save it as UTF-8"
             try:
                 line.decode()
             except UnicodeDecodeError as error:
@@ -113,7 +116,8 @@ def json_lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise ValueError(f"{file}, line {number} is not JSON: {error}") from None
+                why = str(error).partition(": line")[0]
+                raise ValueError(f"{file}, line {number} is not JSON: {why}") from None
             if not isinstance(row, dict):
                 raise ValueError(f"{file}, line {number} is not a JSON object: {line!r:.60}")
             try:
@@ -143,9 +147,10 @@ def files_in(path: Path, endings: Sequence[str]) -> list[Path]:
 class TextFiles:
     """A text in files, split into training, validation and test text; it is read piece by piece.
 
-    path: a .txt, .md or .jsonl file, or a folder of them. A text of at least 20 documents is split by
-    document (9 of 10 for training, and equal documents on the same side), any other into 90%, 5% and 5% of
-    its characters, at the end of a line. Two documents are separated by an empty line.
+    path: a .txt, .md, .jsonl, .rst, .tex or .py file, or a folder of them. A text of at
+    least 20 documents is split by document (9 of 10 for training, and equal documents on the same side), any
+    other into 90%, 5% and 5% of its characters, at the end of a line. Two documents are separated by an empty
+    line.
     Raises ValueError for empty files, other encodings, and lines without JSON.
 
     >>> from pathlib import Path
@@ -162,18 +167,19 @@ class TextFiles:
         self.name = self.path.name
         self.files = files_in(self.path, TEXTS)
         total, digests, self.alphabet = hashlib.sha256(), [], set[str]()
-        self.characters = 0
-        for file in self.files:
-            for document in documents(file):
-                digest = hashlib.sha256()
-                for piece in document:
-                    digest.update(piece.encode())
-                    self.characters += len(piece)
-                    self.alphabet.update(piece)
-                digests.append(digest.digest()[:8])
-                total.update(digest.digest())
+        self.lengths: list[int] = []  # of the documents, in characters
+        for document in self._documents():
+            digest, length = hashlib.sha256(), 0
+            for piece in document:
+                digest.update(piece.encode())
+                length += len(piece)
+                self.alphabet.update(piece)
+            self.lengths.append(length)
+            digests.append(digest.digest()[:8])
+            total.update(digest.digest())
+        self.train, self.validation, self.test, self.all = (TextPart(self, side) for side in SIDES)
         self.checksum = total.hexdigest()[:16]
-        self.documents = len(digests)
+        self.characters, self.documents = sum(self.lengths), len(digests)
         self.duplicates = self.documents - len(set(digests))
         distinct = sorted(set(digests))
         self.by_document = len(distinct) >= DOCUMENTS
@@ -182,25 +188,12 @@ class TextFiles:
             self.sides = dict.fromkeys(distinct[:share], "test")
             self.sides |= dict.fromkeys(distinct[share : 2 * share], "validation")
 
-    @property
-    def train(self) -> "TextPart":
-        return TextPart(self, "train")
-
-    @property
-    def validation(self) -> "TextPart":
-        return TextPart(self, "validation")
-
-    @property
-    def test(self) -> "TextPart":
-        return TextPart(self, "test")
-
-    @property
-    def all(self) -> "TextPart":
-        return TextPart(self, "all")
+    def _documents(self) -> Iterator[Iterable[str]]:
+        return (document for file in self.files for document in documents(file))
 
     def whole(self) -> Iterator[str]:
         """All documents, in pieces."""
-        for number, document in enumerate(one for file in self.files for one in documents(file)):
+        for number, document in enumerate(self._documents()):
             if number:
                 yield "\n\n"
             yield from document
@@ -208,7 +201,7 @@ class TextFiles:
     def parts(self) -> Iterator[tuple[str, str]]:
         """Each piece with the name of its set."""
         if self.by_document:
-            for document in (one for file in self.files for one in documents(file)):
+            for document in self._documents():
                 yield from self._sided(document)
             return
         total = self.characters + 2 * (self.documents - 1)

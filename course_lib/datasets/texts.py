@@ -37,6 +37,16 @@ def load_text(name: PathLike = EMBEDDED) -> TextData:
     >>> text = load_text("grammar")
     >>> text.train.splitlines()[:2]
     ['Is he too handsome?', 'You are a carpenter.']
+
+    Your own file:
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "poem.txt").write_text("a line of a poem\\n" * 100)
+    ...     text = load_text(folder + "/poem.txt")
+    >>> len(text.train), len(text.validation), len(text.test)
+    (1530, 85, 85)
     """
     if path := own_path(name):
         text = TextFiles(path)

@@ -6,18 +6,22 @@
 """
 
 import tomllib
-from array import array
 from collections.abc import Mapping
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import SimpleNamespace
 from typing import Any
 
 from course_lib.utils.device import best_device
 
 PRESETS = Path(__file__).parent / "presets.toml"
-FORMS = {"translation": ("original", "modern"), "gpt": ("gpt-2", "modern")}
+FORMS = {
+    "translation": ("original", "modern"),
+    "gpt": ("gpt-2", "modern"),
+    "classification": ("pre-norm", "bert"),
+}
 SHARED = {  # settings that no preset names, and their defaults
     "steps": None, "minutes": None, "seed": 0, "precision": "auto", "compile": False, "device": None,
     "checkpoint_every": 500,
@@ -105,13 +109,15 @@ def train_config(settings):
 def options(kind: str, form: str) -> dict[str, Any]:
     """The options of a model: for "modern", those that language models have adopted since GPT-2.
 
+    For "bert", those of BERT, which a model needs to be exported.
     Raises ValueError for an unknown form.
     """
     from course_lib.pretrained.gpt2 import SINCE_GPT2
 
     if form not in FORMS[kind]:
         raise ValueError(f"form={form!r} is not one of {', '.join(FORMS[kind])}")
-    return SINCE_GPT2 if form == "modern" else {}
+    bert = {"norm": "post", "types": 1, "epsilon": 1e-12}
+    return {"modern": SINCE_GPT2, "bert": bert}.get(form, {})
 
 
 def prepare_translation(settings):
@@ -183,18 +189,20 @@ def text_tokenizer(settings, text):
 
 
 def encoded(tokenizer, text):
-    """The ids of a text, a string or a part of `TextFiles`, of which only the ids are held in memory."""
+    """The ids of a text: a string, or a part of `TextFiles`, whose ids are in a file, not in memory."""
+    import numpy as np
     import torch
 
     if isinstance(text, str):
         return torch.tensor(tokenizer.encode(text))
-    small = len(tokenizer) <= 2**15
-    ids = array("h" if small else "i")
-    for piece in text:
-        ids.extend(tokenizer.encode(piece))
-    if not ids:
-        raise ValueError(f"{text.text.path} is too short: there is nothing for the {text.side} part")
-    return torch.frombuffer(ids, dtype=torch.int16 if small else torch.int32)
+    kind = np.int16 if len(tokenizer) <= 2**15 else np.int32
+    with TemporaryFile() as file:
+        for piece in text:
+            file.write(np.array(tokenizer.encode(piece), kind).tobytes())
+        if not file.tell():
+            raise ValueError(f"{text.text.path} is too short: there is nothing for the {text.side} part")
+        file.flush()
+        return torch.from_numpy(np.memmap(file, kind))  # which stays after the file is closed, and nameless
 
 
 def prepare_classification(settings):
@@ -219,7 +227,8 @@ def prepare_classification(settings):
     }
     sizes = {name: getattr(settings, name) for name in ("d_model", "heads", "layers", "dropout")}
     torch.manual_seed(settings.seed)
-    encoder = TextEncoder(EncoderConfig(vocab=len(tokenizer), max_tokens=settings.context, **sizes))
+    form = options("classification", settings.form)
+    encoder = TextEncoder(EncoderConfig(vocab=len(tokenizer), max_tokens=settings.context, **sizes, **form))
     loss = TextClassificationLoss(
         TextClassifier(encoder, len(data.classes), settings.pooling), settings.label_smoothing
     )

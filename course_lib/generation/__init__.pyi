@@ -34,6 +34,9 @@ from course_lib.generation.decoding import (
 from course_lib.generation.decoding import (
     sample as sample,
 )
+from course_lib.generation.decoding import (
+    stream as stream,
+)
 from course_lib.generation.drafts import BigramDraft as BigramDraft
 from course_lib.generation.drafts import ModelDraft as ModelDraft
 from course_lib.generation.quantization import (

@@ -1,7 +1,7 @@
 """Decoding: greedy and by sampling, one token at a time."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Protocol, TypeAlias, runtime_checkable
 
@@ -93,6 +93,39 @@ def sample(
         return probabilities.multinomial(1, generator=rng)
 
     return generate(generator, start, end, max_tokens, draw, constraints)
+
+
+@torch.inference_mode()
+def stream(
+    generator: Generator,
+    start: Int[Tensor, "1 tokens"],
+    end: TokenIds,
+    max_tokens: int,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    min_p: float | None = None,
+    rng: torch.Generator | None = None,
+) -> Iterator[tuple[int, float]]:
+    """Streaming: `sample` for one prompt, which yields each token as soon as it is drawn.
+
+    Yields the id, and the probability that the model gives it: at temperature 1, nothing truncated.
+    Arguments and errors: as in `sample`. Stop iterating to end the text early.
+
+    >>> from course_lib.models import GPT, GPTConfig
+    >>> generator = GPT(GPTConfig(vocab=65)).eval().generator()
+    >>> [token for token, probability in stream(generator, torch.tensor([[1, 2]]), None, 3, temperature=0)]
+    [2, 2, 2]
+    """
+    ends, ids = token_ids("end", end), start
+    check_start(generator, start, max_tokens=max_tokens)
+    for _ in range(max_tokens):
+        logits = generator.read(ids)
+        probabilities = next_token_probabilities(logits, temperature, top_k, top_p, min_p)
+        ids = probabilities.multinomial(1, generator=rng)
+        if (token := ids.item()) in ends:
+            return
+        yield int(token), logits.float().softmax(dim=-1)[0, int(token)].item()
 
 
 @torch.inference_mode()

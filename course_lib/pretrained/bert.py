@@ -37,6 +37,7 @@ RENAMED = (  # theirs, ours
     (".output.dense.", ".feed_forward.w_out."),
     (".output.LayerNorm.", ".norm_2."),
 )
+NEAR_0 = 1e-4  # the scale on which tanh(x) = x, up to a third of x³
 FORM = {"hidden_act": "gelu", "is_decoder": False, "pad_token_id": PAD}  # not options of `TextEncoder`
 
 
@@ -82,7 +83,33 @@ def to_hugging_face(encoder: TextEncoder) -> nn.Module:
 
     Raises ValueError for options that BERT does not have.
     """
-    c, library = encoder.config, transformers()
+    model = transformers().BertModel(bert_config(encoder), add_pooling_layer=False)
+    model.to(encoder.embedding.weight)  # before loading, to keep the precision of fp64
+    model.load_state_dict(convert_to_hf(encoder.state_dict()))
+    return model.train(encoder.training)
+
+
+def classifier_to_hugging_face(encoder: TextEncoder, head: nn.Linear) -> Any:
+    """Convert an encoder and the linear layer on its first hidden state to a `BertForSequenceClassification`.
+
+    BERT has one more layer between them, the pooler, with a tanh. It becomes the identity, up to 1 in a
+    million: of numbers near 0, tanh is nearly linear.
+    Raises ValueError for options that BERT does not have.
+    """
+    model = transformers().BertForSequenceClassification(bert_config(encoder, num_labels=head.out_features))
+    model.to(head.weight)
+    width = encoder.config.d_model
+    pooler = {"weight": NEAR_0 * torch.eye(width), "bias": torch.zeros(width)}
+    states = {f"bert.{name}": t for name, t in convert_to_hf(encoder.state_dict()).items()}
+    states |= {f"bert.pooler.dense.{name}": t for name, t in pooler.items()}
+    states |= {"classifier.weight": head.weight / NEAR_0, "classifier.bias": head.bias}
+    model.load_state_dict(states)
+    return model.train(encoder.training)
+
+
+def bert_config(encoder: TextEncoder, **more: Any) -> Any:
+    """The `BertConfig` of an encoder. Raises ValueError for options that BERT does not have."""
+    c = encoder.config
     form = {"norm": "post", "positions": "learned", "causal": False, "activation": "exact gelu"}
     for field, value in {**form, "qk_norm": False, "kv_heads": None}.items():
         if getattr(c, field) != value:
@@ -92,11 +119,7 @@ def to_hugging_face(encoder: TextEncoder) -> nn.Module:
     sizes = {"hidden_size": c.d_model, "num_attention_heads": c.heads, "num_hidden_layers": c.layers}
     sizes |= {"vocab_size": c.vocab, "type_vocab_size": c.types, "intermediate_size": c.d_ff or 4 * c.d_model}
     form = {"hidden_dropout_prob": c.dropout, "layer_norm_eps": c.epsilon, "pad_token_id": PAD}
-    theirs = library.BertConfig(max_position_embeddings=c.max_tokens, **sizes, **form)
-    model = library.BertModel(theirs, add_pooling_layer=False)
-    model.to(encoder.embedding.weight)  # before loading, to keep the precision of fp64
-    model.load_state_dict(convert_to_hf(encoder.state_dict()))
-    return model.train(encoder.training)
+    return transformers().BertConfig(max_position_embeddings=c.max_tokens, **sizes, **form, **more)
 
 
 def convert_from_hf(theirs: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -1,9 +1,13 @@
 """ViT: its published sizes, and weight conversion from and to timm and `transformers`."""
 
+import json
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from course_lib.models.vit import ViT, ViTConfig
@@ -132,13 +136,35 @@ def to_timm(model: ViT) -> Any:
     Raises ValueError for options that the published ViT does not have, ImportError without timm.
     """
     c = published_config(model)
+    norm = partial(nn.LayerNorm, eps=c.epsilon)
+    timm = library("timm")
+    return load_into_theirs(model, timm.models.VisionTransformer(**timm_arguments(c), norm_layer=norm))
+
+
+def save_for_timm(model: ViT, folder: Path, classes: Sequence[str]) -> None:
+    """Write a `ViT` to an existing folder, for `timm.create_model("local-dir:<folder>", pretrained=True)`.
+
+    Raises ValueError as `to_timm` does, and for another epsilon than timm's, which its files do not hold.
+    """
+    c, like = model.config, ViTConfig(classes=1)
+    if c.epsilon != like.epsilon:
+        raise ValueError(f"epsilon={c.epsilon}, but the published ViT has epsilon={like.epsilon}")
+    weights = to_timm(model).state_dict()
+    look = {"input_size": [c.channels, c.image_size, c.image_size], "label_names": list(classes)}
+    look |= {"mean": [0.5] * c.channels, "std": [0.5] * c.channels, "crop_pct": 1.0, "num_classes": c.classes}
+    about = {"architecture": "vit_base_patch16_224", "num_classes": c.classes, "pretrained_cfg": look}
+    arguments = timm_arguments(c)
+    del arguments["num_classes"]  # it has a place of its own
+    (folder / "config.json").write_text(json.dumps({**about, "model_args": arguments}, indent=2))
+    save_file({name: t.contiguous() for name, t in weights.items()}, folder / "model.safetensors")
+
+
+def timm_arguments(c: ViTConfig) -> dict[str, Any]:
+    """The arguments of timm's `VisionTransformer`."""
     sizes = {"embed_dim": c.d_model, "num_heads": c.heads, "depth": c.layers, "num_classes": c.classes}
     images = {"img_size": c.image_size, "patch_size": c.patch_size, "in_chans": c.channels}
     form = {"pos_drop_rate": c.dropout, "proj_drop_rate": c.dropout}
-    form |= {"mlp_ratio": (c.d_ff or 4 * c.d_model) / c.d_model}
-    norm = partial(nn.LayerNorm, eps=c.epsilon)
-    theirs = library("timm").models.VisionTransformer(**sizes, **images, **form, norm_layer=norm)
-    return load_into_theirs(model, theirs)
+    return {**sizes, **images, **form, "mlp_ratio": (c.d_ff or 4 * c.d_model) / c.d_model}
 
 
 def d_ff(width: int, d_model: int) -> int:

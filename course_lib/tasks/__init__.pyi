@@ -88,6 +88,9 @@ from course_lib.tasks.language_modeling import (
 from course_lib.tasks.language_modeling import (
     save_language_model as save_language_model,
 )
+from course_lib.tasks.language_modeling import (
+    stream_text as stream_text,
+)
 from course_lib.tasks.preferences import (
     DPOLoss as DPOLoss,
 )

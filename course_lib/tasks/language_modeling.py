@@ -1,7 +1,7 @@
 """Language modeling: training windows, loss, perplexity, text generation, model files."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_lib.datasets.batching import Batches, RandomBatchSampler, TensorExamples
-from course_lib.generation.decoding import sample
+from course_lib.generation.constraints import TokenIds
+from course_lib.generation.decoding import sample, stream
 from course_lib.generation.state import TextGenerator
 from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.text.tokenizers import PAD, UNK, Vocabulary
@@ -19,6 +20,8 @@ from course_lib.text.unicode_text import refuse_text
 from course_lib.training.evaluation import evaluating
 from course_lib.training.model_folder import load_model_folder, save_model_folder
 from course_lib.utils.ranges import check_whole
+
+REPLACED = "\ufffd"  # what incomplete bytes are decoded to
 
 
 class LanguageModelLoss(nn.Module):
@@ -192,17 +195,73 @@ def continue_text(
     >>> continue_text(model, tokenizer, "he", length=5, temperature=0.8).startswith("he")
     True
     """
-    ids = tokenizer.encode(prompt)
-    if not ids:
-        raise ValueError(f"prompt={prompt!r} is empty: generation needs a first token")
-    if UNK in ids:
-        raise ValueError(f"the vocabulary lacks {ids.count(UNK)} of the {len(ids)} tokens of {prompt!r}")
+    ids = prompt_ids(tokenizer, prompt)
     device = model.embedding.weight.device
     rng = torch.Generator(device).manual_seed(seed)
     start = torch.tensor([ids], device=device)
     with evaluating(model):
         generated = sample(SlidingGenerator(model), start, None, length, rng=rng, **settings)[0]
     return tokenizer.decode([*ids, *generated])
+
+
+def stream_text(
+    model: GPT,
+    tokenizer: Vocabulary,
+    prompt: str | Sequence[int],
+    length: int,
+    seed: int = 0,
+    end: TokenIds = None,
+    **settings: Any,
+) -> Iterator[tuple[str, float]]:
+    """Continue a prompt as `continue_text` does, and yield the text of each token as soon as it is drawn.
+
+    prompt: a text, or ids such as `[BOS, *request, EOS]`. end: the id that ends the text, or several.
+    Yields text and probability (see `stream`): "" while the bytes of a character are incomplete, and at the
+    end, those that stayed so. Stop iterating to end the text early. Raises ValueError as `continue_text`.
+
+    >>> from course_lib.models import GPT, GPTConfig
+    >>> from course_lib.text import CharTokenizer
+    >>> tokenizer = CharTokenizer.train(["hello"])
+    >>> model = GPT(GPTConfig(vocab=len(tokenizer)))  # untrained
+    >>> pieces = [text for text, probability in stream_text(model, tokenizer, "he", length=5)]
+    >>> "he" + "".join(pieces) == continue_text(model, tokenizer, "he", length=5)
+    True
+    """
+    ids = prompt_ids(tokenizer, prompt) if isinstance(prompt, str) else list(prompt)
+    device = model.embedding.weight.device
+    rng = torch.Generator(device).manual_seed(seed)
+    start = torch.tensor([ids], device=device)
+    with evaluating(model):
+        drawn = stream(SlidingGenerator(model), start, end, length, rng=rng, **settings)
+        yield from with_texts(tokenizer, ids[-1:], drawn)
+
+
+def with_texts(
+    tokenizer: Vocabulary, before: Sequence[int], drawn: Iterable[tuple[int, float]]
+) -> Iterator[tuple[str, float]]:
+    """Each token's text in place of its id, given the ids before. Whole characters: bytes are held back."""
+    held, shown, last = list(before), tokenizer.decode(before), 1.0
+    for token, last in drawn:
+        held.append(token)
+        text = tokenizer.decode(held)
+        if text.endswith(REPLACED):
+            yield "", last
+            continue
+        yield text.removeprefix(shown), last
+        alone = tokenizer.decode([token])  # nothing for special tokens and a space: then keep more
+        held, shown = ([token], alone) if alone else (held, text)
+    if rest := tokenizer.decode(held).removeprefix(shown):
+        yield rest, last
+
+
+def prompt_ids(tokenizer: Vocabulary, prompt: str) -> list[int]:
+    """The ids of a prompt. Raises ValueError if there are none, or if some are not in the vocabulary."""
+    ids = tokenizer.encode(prompt)
+    if not ids:
+        raise ValueError(f"prompt={prompt!r} is empty: generation needs a first token")
+    if UNK in ids:
+        raise ValueError(f"the vocabulary lacks {ids.count(UNK)} of the {len(ids)} tokens of {prompt!r}")
+    return ids
 
 
 def save_language_model(folder: str | Path, model: GPT, tokenizer: Vocabulary) -> None:

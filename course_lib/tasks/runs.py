@@ -104,7 +104,7 @@ def load_run(run: str | Path, device: torch.device | str = "cpu") -> Run:
 
 def read_images(run: Run, files: Sequence[str | Path]) -> Tensor:
     """Images from files, scaled to the size and the colors of a run's model."""
-    from course_lib.datasets.own_data import read_image, require
+    from course_lib.datasets.own_images import read_image, require
 
     config = run.model.config
     mode = "L" if config.channels == 1 else "RGB"

@@ -1,5 +1,6 @@
 """Translation with a `Seq2Seq`: batches, loss, translating sentences, model files."""
 
+import warnings
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -126,8 +127,8 @@ def with_end(sentences: Sequence[str], tokenizer: Tokenizer, max_tokens: int) ->
 class TranslationDataset(Dataset[tuple[list[int], list[int]]]):
     """Sentence pairs as ids: `source EOS` and `BOS target EOS`.
 
-    max_tokens: length of the longest sentence to keep, special tokens included; longer pairs are dropped and
-    counted in `too_long`.
+    max_tokens: length of the longest sentence to keep, special tokens included; longer pairs are dropped,
+    counted in `too_long`, and warned of.
     Raises ValueError if no pair is left.
 
     >>> from course_lib.text import BOS, EOS, Tokenizer
@@ -151,6 +152,9 @@ class TranslationDataset(Dataset[tuple[list[int], list[int]]]):
             raise ValueError(
                 f"no batches: none of the {len(self.pairs)} pairs fits into max_tokens={self.max_tokens}"
             )
+        if self.too_long:
+            dropped = f"{self.too_long:,} of {len(self.pairs):,} pairs are left out"
+            warnings.warn(f"{dropped}: they are empty or exceed max_tokens={self.max_tokens}", stacklevel=4)
         self.lengths = [(len(t), len(s)) for s, t in self.ids]
 
     def __len__(self) -> int:

@@ -12,8 +12,10 @@ from PIL import Image
 
 from course_lib import __main__ as command_line
 from course_lib.datasets import load_image_folder, load_labelled, load_translation
+from course_lib.pretrained.torchvision_ops import library
 from course_lib.tasks import classify, continue_text, load_run, translate
 from course_lib.tasks.image_classification import accuracy
+from course_lib.tasks.runs import logits_of
 from course_lib.tasks.text_classification import accuracy as text_accuracy
 
 QUICK = "--steps 20 --d-model 16 --layers 1 --warmup 5 --device cpu --precision fp32".split()
@@ -44,7 +46,21 @@ def runs(tmp_path_factory):
         "translation": ("pairs.tsv", "--vocab", 80, "--batch", 8),
         "gpt": ("poem.txt", "--vocab", 280, "--batch", 4, "--context", 16, "--form", "gpt-2", "--heads", 2),
         "vision": ("photos", "--batch", 8, "--image-size", 8, "--heads", 2),
-        "classification": ("reviews.csv", "--batch", 8, "--vocab", 60, "--context", 12, "--heads", 2),
+        "classification": (
+            "reviews.csv",
+            "--batch",
+            8,
+            "--vocab",
+            60,
+            "--context",
+            12,
+            "--heads",
+            2,
+            "--form",
+            "bert",
+            "--lr",
+            0.003,
+        ),
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
@@ -64,10 +80,27 @@ def home(runs, monkeypatch):
 
 
 REPORTED = {
-    "translation": ("42 pairs, 0 of them repeated", "words (median), from 1 to 3", "0.00% of the held-out"),
+    "translation": (
+        "42 pairs, 0 of them repeated",
+        "words (median), from 1 to 3",
+        "0.00% of the held-out",
+        " pairs share a sentence",
+        "split by sentence: ",
+        " train, ",
+        " different characters",
+    ),
     "gpt": ("1 document, 0 of them repeated; 3,060 characters, 17 different", "in one piece each", "0.00%"),
-    "vision": ("40 images, 0 of them repeated", "dark         16, 2, 2", "scaled to 8×8 pixels, in color"),
-    "classification": ("40 texts, 0 of them repeated", "bad          16, 2, 2", "length: 4 tokens"),
+    "vision": (
+        "40 images, 0 of them repeated",
+        "dark         16, 2, 2",
+        "of 20×16 to 20×16 pixels, scaled to 8×8 pixels, in color",
+    ),
+    "classification": (
+        "40 texts, 0 of them repeated",
+        "bad          16, 2, 2",
+        "length: 4 tokens",
+        " different characters",
+    ),
 }
 
 
@@ -77,6 +110,9 @@ def test_what_is_found_is_reported_before_training(runs, task):
     before = said[: said.index("parameters, ")]
     assert all(words in before for words in REPORTED[task]), before
     assert re.search(r"\n[\d.e-]+ training .* per parameter\n", before)
+    assert re.search(
+        r"\nexpected time: about [\d.e-]+ minutes for 20 steps, .* s per step in a trial\)\n", before
+    )
     assert "20 steps in" in said and "The model is in" in said
 
 
@@ -97,6 +133,25 @@ def test_a_language_model_generates_and_loses_nothing(home, capsys):
             == continue_text(model.model, model.tokenizer, prompt, 12, temperature=0.0, top_p=0.95) + "\n"
         )
         assert said.startswith(prompt)
+
+
+def test_a_text_appears_token_by_token_until_ctrl_c(home, capsys, monkeypatch):
+    def two_tokens(*inputs, **settings):
+        for text in " sat", " on":
+            yield text, 0.5
+            seen.append(capsys.readouterr().out)
+        raise KeyboardInterrupt
+
+    seen = []
+    monkeypatch.setattr("course_lib.tasks.language_modeling.stream_text", two_tokens)
+    assert run(capsys, "generate", "runs/gpt", "The cat", code=1).startswith("Interrupted.")
+    assert seen == ["The cat sat", " on"]
+
+
+def test_the_device_of_the_environment_is_used(home, capsys, monkeypatch):
+    monkeypatch.setenv("COURSE_DEVICE", "cuda:99")
+    words = [word for word in QUICK if word not in ("--device", "cpu")]
+    assert "COURSE_DEVICE='cuda:99'" in run(capsys, "train", "gpt", "--data", "poem.txt", *words, code=1)
 
 
 def test_a_translator_translates_lines(home, capsys, monkeypatch):
@@ -159,23 +214,44 @@ def test_models_are_as_good_as_they_were(home):
     assert load_translation("pairs.tsv").test and not model.model.training
 
 
-@pytest.mark.parametrize("task", ["gpt", "vision"])
+@pytest.mark.parametrize("task", ["gpt", "vision", "classification"])
 def test_transformers_loads_an_exported_model_with_equal_logits(home, capsys, task):
     transformers = pytest.importorskip("transformers")
     run(capsys, "export", f"runs/{task}", "--to", "huggingface", "--out", f"exported/{task}")
-    model = load_run(f"runs/{task}")
+    model, folder = load_run(f"runs/{task}"), f"exported/{task}"
     with torch.no_grad():
         if task == "gpt":
-            theirs = transformers.AutoModelForCausalLM.from_pretrained("exported/gpt").eval()
-            tokenizer = transformers.AutoTokenizer.from_pretrained("exported/gpt")
-            ids = tokenizer(TEXT)["input_ids"]
-            assert ids == model.tokenizer.encode(TEXT) and tokenizer.decode(ids) == TEXT
-            inputs = torch.tensor([ids[:16]])
+            theirs = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+            ids = tokenizer(f"{TEXT}[EOS]")["input_ids"]
+            assert ids == model.tokenizer.encode(f"{TEXT}[EOS]") and tokenizer.decode(ids) == f"{TEXT}[EOS]"
+            ours = model.model(inputs := torch.tensor([ids[:16]]))
+        elif task == "vision":
+            theirs = transformers.AutoModelForImageClassification.from_pretrained(folder).eval()
+            ours = model.model(inputs := torch.rand(2, 3, 8, 8) * 2 - 1)
         else:
-            theirs = transformers.AutoModelForImageClassification.from_pretrained("exported/vision").eval()
-            assert theirs.config.id2label == {0: "dark", 1: "light"}
-            inputs = torch.rand(2, 3, 8, 8) * 2 - 1
-        torch.testing.assert_close(theirs(inputs).logits, model.model(inputs), atol=1e-5, rtol=1e-4)
+            theirs = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+            ours = logits_of(model, texts := ["film 3  is\u200b good", "film 31 is good " * 9])
+            read = tokenizer(texts, padding=True, truncation=True, return_tensors="pt")
+            assert model.model.head.weight.abs().sum() > 0.1
+            torch.testing.assert_close(theirs(**read).logits, ours, atol=1e-5, rtol=1e-4)
+            return
+        torch.testing.assert_close(theirs(inputs).logits, ours, atol=1e-5, rtol=1e-4)
+    if task == "vision":
+        assert theirs.config.id2label == {0: "dark", 1: "light"}
+
+
+def test_timm_loads_an_exported_model_with_equal_logits(home, capsys):
+    timm = library("timm")
+    run(capsys, "export", "runs/vision", "--to", "timm")
+    theirs = timm.create_model("local-dir:runs/vision/timm", pretrained=True).eval()
+    images = torch.rand(2, 3, 8, 8) * 2 - 1
+    with torch.no_grad():
+        torch.testing.assert_close(
+            theirs(images), load_run("runs/vision").model(images), atol=1e-5, rtol=1e-4
+        )
+    assert theirs.pretrained_cfg["label_names"] == ["dark", "light"]
 
 
 def broken(home, name: str, change) -> str:
@@ -232,6 +308,7 @@ BAD = [
     (("evaluate", "runs/gpt", "--data", "nope"), "unknown data set 'nope'"),
     (("evaluate", "runs/classification", "--data", "other.csv"), "'ugly' is none of the classes bad, good"),
     (("export", "runs/translation"), "no counterpart in transformers"),
+    (("export", "runs/gpt", "--to", "timm"), "models of `train gpt` have no counterpart in timm"),
     (("train", "gpt", "--data", "short.md", *QUICK), "tokens are too few for 32 windows of 64"),
     (("train", "gpt", "--data", "tiny.md", *QUICK), "tiny.md: 1 characters are too few"),
     (("train", "gpt", "--data", "photos", *QUICK), "photos holds no file that ends in"),

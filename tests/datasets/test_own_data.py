@@ -202,8 +202,8 @@ BAD = {  # what is written, what loads it, and what the message names; {} is the
     "empty pairs": ({"p.tsv": ""}, load_pairs, "{} is empty (0 bytes)"),
     "white space": ({"p.tsv": "\n \n"}, load_pairs, "{} is empty (nothing but white space)"),
     "latin-1": ({"p.tsv": b"a\tb\nc\tma\xf1ana\n"}, load_pairs, "{}, line 2: byte 0xf1 is not UTF-8"),
-    "utf-16": ({"p.tsv": "a\tb\n".encode("utf-16")}, load_pairs, "{} is in UTF-16; save it as UTF-8"),
-    "binary": ({"p.tsv": b"a\tb\0\n"}, load_pairs, "{} is not a text: it contains NUL characters"),
+    "utf-16": ({"p.tsv": "a\tb\n".encode("utf-16")}, load_pairs, "{} is in UTF-16 or UTF-32; save"),
+    "binary": ({"p.tsv": b"a\tb\nc\td\0\n"}, load_pairs, "{}, line 2 is no text: it contains a NUL"),
     "one column": ({"p.tsv": "a\nb\n"}, load_pairs, "{} has 1 column, not two"),
     "five columns": ({"p.tsv": "a\tb\tc\td\te\n"}, load_pairs, "{} has 5 columns, not two"),
     "ragged": (

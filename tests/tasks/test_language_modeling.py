@@ -20,8 +20,9 @@ from course_lib.tasks.language_modeling import (
     mean_loss,
     perplexity,
     save_language_model,
+    stream_text,
 )
-from course_lib.text.tokenizers import PAD, CharTokenizer
+from course_lib.text.tokenizers import EOS, PAD, CharTokenizer, Tokenizer, WordTokenizer
 from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import train
 
@@ -204,6 +205,43 @@ def test_samples_depend_on_seed_and_settings(trained):
     assert all(text.startswith("one ") for text in texts)
 
 
+TOKENIZERS = {
+    "characters": CharTokenizer.train([TEXT]),
+    "words": WordTokenizer.train([TEXT, "one\ntwo\n"]),
+    "bpe": Tokenizer.train([TEXT], vocab=60),
+    "bytes": Tokenizer.train(["αβγ 🐕 犬 " * 9], vocab=280, kind="bytes"),
+}
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@pytest.mark.parametrize("settings", [{}, {"temperature": 0.0}, {"temperature": 5.0, "top_k": 9}])
+def test_streamed_pieces_are_the_text_of_the_same_seed(name, settings):
+    tokenizer, prompts = TOKENIZERS[name], {"bytes": ["α 🐕", "犬"]}
+    model = model_of(len(tokenizer))  # which writes nonsense, broken characters included
+    for prompt in prompts.get(name, ["one two", "ten."]):
+        for seed in range(4):
+            pieces = [text for text, _ in stream_text(model, tokenizer, prompt, 30, seed, **settings)]
+            expected = continue_text(model, tokenizer, prompt, 30, seed=seed, **settings)
+            assert prompt + "".join(pieces) == expected
+            assert len(pieces) == 30 or len(pieces) == 31 and pieces[-1][-1] == "\ufffd"
+
+
+def test_a_stream_has_the_model_s_probabilities_and_ends_where_it_is_told_to():
+    model, tokenizer = model_of(24, max_tokens=9), CharTokenizer.train(["abcdefghijklmnopqrs"])
+    start = tokenizer.encode("abc")
+    pieces = list(stream_text(model, tokenizer, start, 5, temperature=0.0))
+    ids = [*start, *(tokenizer.ids.get(text, EOS) for text, _ in pieces)]
+    with torch.no_grad():
+        expected = model(torch.tensor([ids]))[0].softmax(-1)[range(2, 7), ids[3:]].tolist()
+    assert [p for _, p in pieces] == pytest.approx(expected, rel=1e-4)
+    ended = list(stream_text(model, tokenizer, start, 5, end=ids[7], temperature=0.0))
+    assert ended == pieces[: ids[3:].index(ids[7])]
+    model.train()
+    stopped = stream_text(model, tokenizer, "abc", 5)
+    next(stopped), stopped.close()
+    assert model.training
+
+
 @pytest.mark.parametrize(
     ("prompt", "settings", "message"),
     [
@@ -219,6 +257,8 @@ def test_samples_depend_on_seed_and_settings(trained):
 def test_bad_input_is_refused(trained, prompt, settings, message):
     with pytest.raises(ValueError, match=message):
         continue_text(*trained, prompt, 5, **settings)
+    with pytest.raises(ValueError, match=message):
+        next(stream_text(*trained, prompt, 5, **settings))
 
 
 # Files

@@ -101,7 +101,8 @@ def test_what_is_typed_is_cleaned_as_the_training_text(small):
 def test_pairs_without_room_are_counted(small):
     tokenizer, _, _ = small
     long = ("one and two. " * 9, "uno y dos.")
-    batches = TranslationBatches([*PAIRS, long, ("", "uno.")], tokenizer, batch=8, max_tokens=24)
+    with pytest.warns(UserWarning, match=r"^2 of 44 pairs are left out: .* max_tokens=24$"):
+        batches = TranslationBatches([*PAIRS, long, ("", "uno.")], tokenizer, batch=8, max_tokens=24)
     assert (batches.dataset.too_long, len(batches.dataset)) == (2, len(PAIRS))
     with pytest.raises(ValueError, match="none of the 1 pairs fits into max_tokens=24"):
         TranslationBatches([long], tokenizer, batch=8, max_tokens=24)

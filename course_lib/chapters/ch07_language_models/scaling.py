@@ -20,6 +20,7 @@ from torch import Tensor
 
 from course_lib.chapters.ch07_language_models.scaling_law import Point, Prediction, predict
 from course_lib.datasets import load_text
+from course_lib.datasets.text_files import PathLike
 from course_lib.experiments import storage
 from course_lib.experiments.runner import Experiment, learn
 from course_lib.models.gpt import GPT, GPTConfig
@@ -62,8 +63,8 @@ class Material:
 
 
 @cache
-def material(name: str = TEXT) -> Material:
-    """A text by the name of its data set, in characters. Errors: as in `load_text`."""
+def material(name: PathLike = TEXT) -> Material:
+    """A text by the name of its data set or by a path, in characters. Errors: as in `load_text`."""
     data = load_text(name)
     tokens = CharTokenizer.train([data.train, data.validation])
     train_ids, held_out = (torch.tensor(tokens.encode(text)) for text in (data.train, data.validation))
