@@ -236,9 +236,12 @@ def stream_text(
 
 
 def in_evaluation(model: nn.Module, items: Iterator[tuple[str, float]]) -> Iterator[tuple[str, float]]:
-    """Items that a model computes, each in evaluation mode; in between, mode and random states are the caller's."""
+    """Items that a model computes, each in evaluation mode and without gradients.
+
+    In between, the modes of the model and the random states are those of the caller.
+    """
     while True:
-        with evaluating(model):
+        with evaluating(model), torch.inference_mode():
             item = next(items, None)
         if item is None:
             return

@@ -109,8 +109,7 @@ def translating(
     most = min(length, model.config.max_tokens - 1)
 
     def pieces() -> Pieces:
-        with torch.inference_mode():
-            generator = model.generator(torch.tensor([source], device=device), most)
+        generator = model.generator(torch.tensor([source], device=device), most)
         start = torch.tensor([[BOS]], device=device)
         rng = torch.Generator(device).manual_seed(seed)
         yield from with_texts(tokens, [BOS], stream(generator, start, EOS, most, rng=rng, **settings))
