@@ -33,6 +33,7 @@ CHAPTERS = {  # button labels
     "08b": "inside a ViT",
     "09": "classification",
     "10": "pixels",
+    "11": "your own model",
     "A1": "a lecture's system",
 }
 
@@ -171,6 +172,10 @@ EXHIBITS = (
         "After how many steps can nobody recognize the digit?",
         "the noise steps, from 0 to the end; then the digit",
         "with little noise the estimate is sharp; with a lot it blurs into the mean of all digits"),
+    Exhibit("11", "chat_explorer", "Chat with a model",
+        "How sure is the model of each word that it writes?",
+        "show, to probabilities and to prompt format; then the temperature to 0 and to 2; then write another",
+        "content words are uncertain, what grammar demands is not; at 0, every answer is the same"),
     Exhibit("A1", "anatomy_explorer", "Fixing a lecture's system",
         "Can a system be right on every training sentence and still not translate?",
         "the checkboxes one by one; then the evaluation",

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import ipywidgets
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_lib.layers.hooks import record_attention
 from course_lib.models.gpt import GPT
@@ -36,8 +37,8 @@ class Reading:
 
 
 def model_of(
-    model: GPT | None, tokens: Vocabulary | None, prompts: Sequence[str], known: Sequence[str]
-) -> tuple[GPT, Vocabulary, list[str]]:
+    model: nn.Module | None, tokens: Vocabulary | None, prompts: Sequence[str], known: Sequence[str]
+) -> tuple[Any, Vocabulary, list[str]]:
     """Model, tokenizer and prompts of an explorer; by default the toy language model and the prompts `known`.
 
     Raises ValueError for a model without its tokenizer or without a prompt.
