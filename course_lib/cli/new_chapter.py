@@ -120,8 +120,8 @@ def _write_notebook(path: Path, text: str, root: Path) -> None:
         else:
             code = colab.setup_cell(colab.stamped_as(root)) if kind == "setup" else source.strip()
             cells.append(new_code_cell(code, metadata=FOLDED if kind else {}))
-    for cell in cells:
-        del cell["id"]  # `clean` makes those that a second run makes, too
+    for place, cell in enumerate(cells, start=1):
+        cell.id = f"{path.stem.partition('_')[0]}-{place:02}"
     nb = new_notebook(cells=cells)
     notebook_io.clean(nb)
     notebook_io.write(nb, path)
