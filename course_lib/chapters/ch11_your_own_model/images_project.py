@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.chapters.ch11_your_own_model.project import Project, heads, part_of
+from course_lib.chapters.ch11_your_own_model.project import MOST_ANSWERS, Project, heads, part_of
 from course_lib.datasets import ImageSplit, load_images
 from course_lib.datasets.image_data import ImageData
 from course_lib.datasets.text_files import PathLike
@@ -43,6 +43,12 @@ class ImagesProject(Project):
     def load(cls, path: PathLike, **more: Any) -> "ImagesProject":
         return cls(load_images(path), **more)
 
+    def examples(self, part: str) -> list[str]:
+        return [one.numpy().tobytes().hex() for one in getattr(self.data, part).pixels]
+
+    def answers(self, part: str) -> list[int]:
+        return getattr(self.data, part).labels[:MOST_ANSWERS].tolist()
+
     def look(self) -> Iterator[str]:
         parts = {part: getattr(self.data, part) for part in ("train", "validation", "test")}
         sizes = ", ".join(f"{len(split):,} for {part}" for part, split in parts.items())
@@ -51,9 +57,6 @@ class ImagesProject(Project):
         yield "training images: " + ", ".join(
             f"{counts[i]} {name}" for i, name in enumerate(self.data.classes)
         )
-        seen = {one.numpy().tobytes() for one in self.data.train.pixels}
-        same = sum(one.numpy().tobytes() in seen for one in self.data.test.pixels)
-        yield f"{same} of {len(self.data.test)} test images are training images, too"
         yield f"each test image counts {100 / len(self.data.test):.1f} points of accuracy"
 
     def options(self) -> Mapping[int, str]:
@@ -64,7 +67,13 @@ class ImagesProject(Project):
         tokens, numbers = (self.size // patch) ** 2, self.channels * patch**2
         return f"{tokens:3} tokens of {numbers:4} numbers; {tokens**2:5,} attention weights per head"
 
-    def choose(self, option: int) -> None:
+    @property
+    def usual(self) -> int:  # type: ignore[override]
+        """Four patches along each side, or the nearest number that fits."""
+        return min(self.options(), key=lambda patch: abs(self.size // patch - 4))
+
+    def choose(self, option: int | None = None) -> None:
+        option = option or self.usual
         if option not in self.options():
             raise self.option_error(option)
         self.option, self.per_example = option, (self.size // option) ** 2

@@ -23,16 +23,17 @@ def open_project(path: PathLike | None = None, kind: str = "text", limit: int | 
     Raises ValueError for another kind, and as `load_text`, `load_translation` and `load_images` do.
 
     >>> project = open_project(kind="images")
-    >>> project.choose(4)
-    >>> project.unit, project.unique  # 4 patches of each image
-    ('% accuracy', 5000)
+    >>> project.unit, project.option, project.unique  # patches of 2×2 pixels, 16 of them in each image
+    ('% accuracy', 2, 20240)
     """
     if kind not in KINDS:
         raise ValueError(f"kind={kind!r} is none of {', '.join(map(repr, KINDS))}")
     if limit is not None and limit < 1:
         raise ValueError(f"limit={limit} must be at least 1")
     more = {} if limit is None else {"limit": limit}
-    return KINDS[kind].load(DEFAULT[kind] if path is None else path, **more)
+    project: Project = KINDS[kind].load(DEFAULT[kind] if path is None else path, **more)
+    project.choose()
+    return project
 
 
 def upload(folder: PathLike = "my_data") -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import nn
 
-from course_lib.chapters.ch11_your_own_model.project import Project, heads, part_of
+from course_lib.chapters.ch11_your_own_model.project import MOST_ANSWERS, Project, heads, part_of
 from course_lib.datasets import load_translation
 from course_lib.datasets.batching import Batches
 from course_lib.datasets.pairs import TranslationData
@@ -36,7 +36,7 @@ HELD_OUT = 200  # most pairs for validation and for testing
 class PairsProject(Project):
     """Pairs of at most 20 words a sentence, from a file or a set; the first `limit` to train on."""
 
-    kind, unit = "pairs", "chrF"
+    kind, unit, usual = "pairs", "chrF", "bpe, 1000"
 
     def __init__(self, data: TranslationData, limit: int = 4000):
         self.data, self.limit = data, limit
@@ -46,6 +46,16 @@ class PairsProject(Project):
     @classmethod
     def load(cls, path: PathLike, **more: Any) -> "PairsProject":
         return cls(load_translation(path, max_words=MAX_WORDS), **more)
+
+    def pairs_of(self, part: str) -> list[Pair]:
+        return {"train": self.train_pairs, "validation": self.held_out, "test": self.test}[part]
+
+    def examples(self, part: str) -> list[str]:
+        return [source for source, _ in self.pairs_of(part)]
+
+    def answers(self, part: str) -> list[int]:
+        _, target = encode_pairs(self.tokenizer, self.pairs_of(part))
+        return list(chain(*target))[:MOST_ANSWERS]
 
     def look(self) -> Iterator[str]:
         data, pairs = self.data, self.train_pairs
@@ -79,7 +89,8 @@ class PairsProject(Project):
         unknown = held_out.count(UNK) / len(held_out)
         return f"{vocab:5,} entries, {rare:4.0%} of them rare; {len(train):7,} tokens; {unknown:.1%} unknown"
 
-    def choose(self, option: str) -> None:
+    def choose(self, option: str | None = None) -> None:
+        option = option or self.usual
         self.tokenizer, self.option = self.tokenizer_of(option), option
         _, target = encode_pairs(self.tokenizer, self.train_pairs)
         self.unique = sum(len(ids) + 1 for ids in target)

@@ -15,7 +15,7 @@ from course_lib.layers.lora import add_lora
 from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import train
 
-D_HEAD = 16
+D_HEAD, MOST_ANSWERS = 16, 20_000
 MATRICES = ("w_q", "w_kv", "w_o", "w_in", "w_out")  # that LoRA adapts
 RANK, ALPHA = 16, 64
 
@@ -44,6 +44,15 @@ class Project(ABC):
     batch = 32
     lr = 1e-2  # of Muon, for every width
     option: Any = None
+    usual: Any  # the option that is right for most data
+
+    @abstractmethod
+    def examples(self, part: str) -> list[str]:
+        """The examples of "train", "validation" or "test", as strings that can be compared."""
+
+    @abstractmethod
+    def answers(self, part: str) -> list[int]:
+        """What the model must predict: ids of tokens, or labels; at most 20,000."""
 
     @abstractmethod
     def look(self) -> Iterator[str]:
@@ -54,8 +63,8 @@ class Project(ABC):
         """The tokenizations to choose from, each with what it does to the validation data."""
 
     @abstractmethod
-    def choose(self, option: Any) -> None:
-        """Set the tokenization. Raises ValueError if it is none of the options."""
+    def choose(self, option: Any = None) -> None:
+        """Set the tokenization; None for the usual one. Raises ValueError if it is none of the options."""
 
     @abstractmethod
     def baselines(self) -> dict[str, float]:

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib.chapters.ch11_your_own_model.project import Project, heads
+from course_lib.chapters.ch11_your_own_model.project import MOST_ANSWERS, Project, heads
 from course_lib.datasets import load_labelled, load_text
 from course_lib.datasets.text_files import PathLike
 from course_lib.datasets.texts import TextData
@@ -27,12 +27,14 @@ from course_lib.text import UNK, CharTokenizer, KneserNey, Tokenizer
 CONTEXT, LAYERS = 64, 2
 OPTIONS = ("characters", "bytes, 400", "bytes, 1000", "bytes, 2000")
 HELD_OUT = 20_000  # most characters of the validation and of the test text
+MORE = 400_000  # most characters of a related text
 
 
 class TextProject(Project):
     """A text from a file, a folder or a set of the course; the first `limit` characters of each part."""
 
     kind, unit, higher, batch = "text", "bits per character", False, 16
+    usual = "bytes, 1000"
 
     def __init__(self, data: TextData, limit: int = 120_000):
         test = data.test or data.validation  # a set may have no test text
@@ -48,14 +50,18 @@ class TextProject(Project):
     def load(cls, path: PathLike, **more: Any) -> "TextProject":
         return cls(load_text(path), **more)
 
+    def examples(self, part: str) -> list[str]:
+        return [line for line in getattr(self.data, part).splitlines() if line.strip()]
+
+    def answers(self, part: str) -> list[int]:
+        return self.ids[part][:MOST_ANSWERS]
+
     def look(self) -> Iterator[str]:
         text, whole = self.data.train, self.whole.train
         yield f"{len(text):,} of {len(whole):,} characters of training text, {len(set(text))} different ones"
         yield f"{len(self.data.validation):,} for validation, {len(self.data.test):,} for testing"
-        lines = [line for line in whole.splitlines() if line.strip()]
-        held_out = {line for line in self.data.test.splitlines() if line.strip()}
+        lines = self.examples("train")
         yield f"{len(lines) - len(set(lines)):,} of {len(lines):,} lines of the training text are repeated"
-        yield f"{len(held_out & set(lines)):,} of {len(held_out):,} test lines are in the training text"
         yield f"it begins: {text[:60]!r}"
 
     @cache  # noqa: B019 (a project lives as long as the notebook)
@@ -84,7 +90,8 @@ class TextProject(Project):
             f"{held_out.count(UNK)} unknown; trigrams {bits:.2f} bits per character"
         )
 
-    def choose(self, option: str) -> None:
+    def choose(self, option: str | None = None) -> None:
+        option = option or self.usual
         self.tokenizer, self.option = self.tokenizer_of(option), option
         self.ids = {
             part: self.tokenizer.encode(getattr(self.data, part)) for part in ("train", "validation", "test")
@@ -140,6 +147,10 @@ class TextProject(Project):
             )
             yield f"{before!r:.50} → {there!r}, where {expected!r} was expected ({p:.0%})"
 
+    def unfrozen(self, model: nn.Module) -> list[nn.Module]:
+        """The embedding matrix: the other text may lack many of these tokens."""
+        return [model.embedding]  # type: ignore[list-item]
+
     def prompts(self) -> list[str]:
         """Beginnings of validation lines, to chat with."""
         lines = [line for line in self.data.validation.splitlines() if len(line.split()) > 1]
@@ -167,8 +178,10 @@ class TextProject(Project):
         )
 
     def related(self) -> "TextProject":
-        """Another text of the course: its grammar, or its reviews if the grammar is yours."""
+        """What lies beyond `limit` in your own text; if that is little, a text of the course."""
+        rest = self.whole.train[self.limit : self.limit + MORE]
+        if len(rest) >= len(self.data.train):
+            return self.with_train(f"the rest of {self.data.name}", rest)
         if self.data.name == "grammar":
-            sentences = load_labelled("reviews").train.sentences
-            return self.with_train("reviews", "\n".join(sentences)[:400_000])
-        return self.with_train("grammar", load_text("grammar").train[:400_000])
+            return self.with_train("reviews", "\n".join(load_labelled("reviews").train.sentences)[:MORE])
+        return self.with_train("grammar", load_text("grammar").train[:MORE])
