@@ -103,3 +103,11 @@ def plans(
             )
         )
     return sorted(found, key=lambda plan: plan.loss)
+
+
+def predicted_loss(
+    project: Project, predicted: Callable[[int, float], float], d_model: int, steps: int
+) -> float:
+    """What a law predicts for one run. predicted: as in `plans`."""
+    tokens = effective_tokens(steps * project.tokens_per_step(project.batches(0)), project.unique)
+    return predicted(non_embedding(project.new_model(d_model)), tokens)
