@@ -15,18 +15,18 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from course_lib.experiments.real_gpt import PROMPTS
 from course_lib.experiments.real_translator import SENTENCES
 from course_lib.utils.files import atomic_path
 from course_lib.widgets.model_tour import TOUR
 from course_lib.widgets.model_view import START, STYLE, model, trace
 from course_lib.widgets.modules import joined
-from course_lib.widgets.toy_lm import PREFIXES, QUESTIONS
 from course_lib.widgets.trace_packing import pack
 
 TEMPLATE = Path(__file__).with_name("templates") / "explorer.html"
 EXAMPLES = {
     "translator": [*SENTENCES, "She is not at home.", "I don't know him."],
-    "gpt": [*PREFIXES, QUESTIONS[0]],
+    "gpt": PROMPTS,
 }
 HOME = '<a href="index.html">Back to the course</a>'
 # Any browser reads this script, and an older one none of those that follow.

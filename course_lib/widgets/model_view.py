@@ -9,6 +9,7 @@ import ipywidgets
 import torch
 import traitlets
 
+from course_lib.experiments.real_gpt import PROMPTS, real_gpt
 from course_lib.experiments.real_translator import SENTENCES, real_translator
 from course_lib.generation.sampling import next_token_probabilities
 from course_lib.models.gpt import GPT
@@ -23,14 +24,13 @@ from course_lib.widgets.model_picture import picture
 from course_lib.widgets.model_tour import TOUR
 from course_lib.widgets.model_trace import Trace, trace_gpt, trace_translation
 from course_lib.widgets.modules import FOLDER, joined
-from course_lib.widgets.toy_lm import PREFIXES, QUESTIONS, small_world
 from course_lib.widgets.trace_packing import pack, pack_block, shown_probabilities
 
-EXAMPLES = {"translator": SENTENCES, "gpt": [*PREFIXES, *QUESTIONS]}
+EXAMPLES = {"translator": SENTENCES, "gpt": PROMPTS}
 START = {"translator": 3, "gpt": 0}  # the step first shown
 MODELS: dict[str, Callable[[], tuple[Seq2Seq | GPT, Vocabulary]]] = {
     "translator": real_translator,
-    "gpt": small_world,
+    "gpt": real_gpt,
 }
 MOST = 2_000_000  # bytes in one message: Jupyter drops what a kernel sends beyond 3 MB in 3 seconds
 TRACES: dict[str, Callable[..., Trace]] = {"translator": trace_translation, "gpt": trace_gpt}
@@ -207,7 +207,8 @@ def model_explorer(
 ) -> ModelExplorer:
     """One sentence through a whole Transformer: open a block, a head, and its arithmetic.
 
-    model: "translator" (English to Spanish) or "gpt" (a small language model); or a `GPT` or `Seq2Seq` with
+    model: "translator" (English to Spanish) or "gpt" (a small language model, trained
+    on sentences of Wikipedia); or a `GPT` or `Seq2Seq` with
     its tokenizer, which may be one of `transformers`; or a run of yours (`load_run`), which has both.
     sentence: at most 40 tokens. tour: open with the guided tour, which a button starts otherwise.
     Raises ValueError for a model that cannot be shown, for a tokenizer that is not the model's, and for a

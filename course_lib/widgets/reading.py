@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from course_lib.experiments.real_gpt import PROMPTS, real_gpt
 from course_lib.layers.hooks import record_attention
 from course_lib.models.gpt import GPT
 from course_lib.models.interventions import residual_stream
@@ -37,12 +38,19 @@ class Reading:
 
 
 def model_of(
-    model: nn.Module | None, tokens: Vocabulary | None, prompts: Sequence[str], known: Sequence[str]
+    model: nn.Module | str | None, tokens: Vocabulary | None, prompts: Sequence[str], known: Sequence[str]
 ) -> tuple[Any, Vocabulary, list[str]]:
     """Model, tokenizer and prompts of an explorer; by default the toy language model and the prompts `known`.
 
-    Raises ValueError for a model without its tokenizer or without a prompt.
+    model: "wikipedia" is the stored GPT with a real vocabulary (`real_gpt`).
+    Raises ValueError for a model without its tokenizer or without a prompt, and for another name.
     """
+    if isinstance(model, str):
+        if model != "wikipedia":
+            raise ValueError(
+                f'model={model!r} is no stored model: give "wikipedia", or a GPT with its tokenizer'
+            )
+        return *real_gpt(), list(prompts or PROMPTS)
     if model is None:
         return *small_world(), list(prompts or known)
     if tokens is None or not prompts:

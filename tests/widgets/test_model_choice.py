@@ -11,7 +11,7 @@ from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.tasks.language_modeling import save_language_model
 from course_lib.tasks.runs import load_run
-from course_lib.text.tokenizers import CharTokenizer, WordTokenizer
+from course_lib.text.tokenizers import CharTokenizer, Tokenizer, WordTokenizer
 from course_lib.widgets import model_explorer
 from course_lib.widgets.model_choice import chosen_model
 from course_lib.widgets.model_view import MOST
@@ -85,7 +85,8 @@ def test_a_small_model_comes_with_everything_and_only_its_own_examples():
 
 
 def test_a_translator_of_ones_own():
-    model, words = words_and(Seq2Seq, Seq2SeqConfig, d_ff=16)
+    words = Tokenizer.train(["one two three a"], vocab=20, kind="words")
+    model = Seq2Seq(Seq2SeqConfig(vocab=len(words), d_model=12, heads=3, d_ff=16, max_tokens=20))
     explorer = model_explorer(model.bfloat16(), words, "one two")
     assert explorer.view.trace["source"][:2] == ["one", "two"] and explorer.view.mode == "translator"
     assert next(model.parameters()).dtype == torch.bfloat16  # the copy is in fp32, not the model

@@ -18,13 +18,15 @@ export function blockPanel(app) {
   const query = app.queryOf(stack);
   const streams = block.residual.map((array) => tokens.map((_, i) => row(array, i)));
   const most = Math.max(...streams.map(largest));
+  const added = (i) => tokens.map((_, t) => vectors([streams[i][t].map((value, j) => value - streams[i - 1][t][j])], "", most));
+  const sum = (title, i) => Object.assign(stream(app, title, streams[i], tokens, query, most), {added: added(i)});
   const parts = [stream(app, "Residual stream", streams[0], tokens, query, most, true)];
   block.attentions.forEach((attention, i) => {
     parts.push(arrow("→"), attentionBox(app, attention, i, tokens), arrow("⊕"));
-    parts.push(stream(app, "Sum", streams[i + 1], tokens, query, most));
+    parts.push(sum("Sum", i + 1));
   });
   parts.push(arrow("→"), feedForwardBox(app, block, tokens, query), arrow("⊕"));
-  parts.push(stream(app, "Output", streams[streams.length - 1], tokens, query, most));
+  parts.push(sum("Output", streams.length - 1));
   return h("div", {class: "mx-block"},
     h("p", {}, `Each row is the vector of one token. ${app.trace.sizes.norm === "pre"
       ? "A sublayer reads the normalized stream (LayerNorm) and adds its output to the stream."

@@ -12,6 +12,7 @@ import {chapterLink, h, tokenText, useTheme} from "./drawing.js";
 import {blockPanel, embeddingsPanel} from "./block_view.js";
 import {headPanel} from "./head_view.js";
 import {keepKeys} from "./keys.js";
+import {flow} from "./motion.js";
 import {barList, nextTokenPanel} from "./next_token.js";
 import {overview} from "./overview.js";
 import {Tour} from "./tour.js";
@@ -59,19 +60,19 @@ class App {
     this.opened = this.opened?.key === place.key ? null : place;
     this.head = null;
     this.key = null;
-    this.render();
+    this.render({moving: true});
   }
 
   /** Open a part: {opened, head}. */
   visit(place) {
     this.stop();
     Object.assign(this, place, {key: null});
-    this.render();
+    this.render({moving: true});
   }
 
   openHead(layer, head) {
     this.head = {layer, head};
-    this.render();
+    this.render({moving: true});
   }
 
   /** The map of a head alone, large and with its numbers; or beside its arithmetic again. */
@@ -92,7 +93,7 @@ class App {
     this.query = {encoder: this.query.encoder};
     this.key = null;
     this.host.sample({step: this.step, ...this.settings});
-    this.render();
+    this.render({moving: true});
   }
 
   play() {
@@ -175,7 +176,7 @@ class App {
   showBlock({block, stack, index, answer}, bytes) {
     if (!this.trace || answer !== this.trace.answer) return;
     Object.assign(this.trace[stack][index], readTrace(block, bytes));
-    this.render();
+    this.render({moving: true});
   }
 
   fail(text) {
@@ -211,7 +212,8 @@ class App {
     this.hooks.before.push(action);
   }
 
-  render() {
+  /** moving: whether the data is seen to flow to what is drawn. */
+  render({moving = false} = {}) {
     useTheme(this.element);
     const focused = this.element.contains(document.activeElement) && document.activeElement.dataset.key;
     const inMap = document.activeElement?.className === "attention-map-cells";
@@ -221,6 +223,7 @@ class App {
     this.main.replaceChildren(this.written(), overview(this), ...(this.opened ? [this.panel()] : [this.hint()]));
     this.hooks.after.splice(0).forEach((action) => action());
     this.tour.mark();
+    if (moving) requestAnimationFrame(() => flow(this)); // once the page has scrolled
     const again = inMap ? this.main.querySelector(".attention-map-cells")
       : focused && this.element.querySelector(`[data-key="${focused}"]`);
     if (!again) return;
