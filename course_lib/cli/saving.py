@@ -24,7 +24,8 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 def _load_jupyter_server_extension(server: Any) -> None:
     """Have the server call `before_saving`."""
     server.contents_manager.register_pre_save_hook(before_saving)
-    server.config.ContentsManager.setdefault("pre_save_hook", before_saving)  # jupytext makes a new manager
+    name = f"{__name__}.{before_saving.__name__}"
+    server.config.ContentsManager.setdefault("pre_save_hook", name)  # jupytext makes another manager later
 
 
 def before_saving(model: dict[str, Any], **_: Any) -> None:

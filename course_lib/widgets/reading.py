@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import ipywidgets
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_lib.layers.hooks import record_attention
 from course_lib.models.gpt import GPT
@@ -36,8 +37,8 @@ class Reading:
 
 
 def model_of(
-    model: GPT | None, tokens: Vocabulary | None, prompts: Sequence[str], known: Sequence[str]
-) -> tuple[GPT, Vocabulary, list[str]]:
+    model: nn.Module | None, tokens: Vocabulary | None, prompts: Sequence[str], known: Sequence[str]
+) -> tuple[Any, Vocabulary, list[str]]:
     """Model, tokenizer and prompts of an explorer; by default the toy language model and the prompts `known`.
 
     Raises ValueError for a model without its tokenizer or without a prompt.
@@ -51,16 +52,16 @@ def model_of(
     return model, tokens, list(prompts)
 
 
-def encode(tokens: Vocabulary, prompt: str, most: int) -> list[int]:
-    """Token ids of a prompt.
+def encode(tokens: Vocabulary, prompt: str, most: int, unknown_id: int | None = UNK) -> list[int]:
+    """Token ids of a prompt. unknown_id: None for a vocabulary without such a token.
 
     Raises ValueError for an empty prompt, for unknown tokens, and for more than `most` tokens.
     """
     ids = tokens.encode(prompt)
     if not ids:
         raise ValueError("The prompt is empty: the model needs at least one token to start from.")
-    if UNK in ids:
-        raise ValueError(unknown(tokens, prompt, ids.count(UNK)))
+    if unknown_id is not None and unknown_id in ids:
+        raise ValueError(unknown(tokens, prompt, ids.count(unknown_id)))
     if len(ids) > most:
         raise ValueError(f"The prompt has {len(ids)} tokens, but at most {most} fit.")
     return ids

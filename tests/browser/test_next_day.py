@@ -19,8 +19,8 @@ from course_lib.cli import notebook_io  # noqa: E402
 from course_lib.cli.saving import WIDGET_VIEW  # noqa: E402
 
 CELLS = (
-    "from course_lib.widgets import model_explorer, softmax_explorer\nsoftmax_explorer()",
-    "model_explorer(tour=True)",
+    "from course_lib.chapters.ch01_softmax import softmax_explorer\nsoftmax_explorer()",
+    "from course_lib.widgets import model_explorer\nmodel_explorer(tour=True)",
 )
 SAVED = "() => !jupyterapp.shell.currentWidget.context.model.dirty"
 CUT = "jupyterapp.shell.currentWidget.content.model.cells.length"

@@ -207,4 +207,4 @@ def test_odd_notes_and_pictures_in_a_notebook_stop_no_slides():
     page = '<img alt="" width="9" src="data:image/png;base64,iVBO">'
     output = nbformat.v4.new_output("display_data", data={"text/html": page})
     cells = [nbformat.v4.new_code_cell("1", metadata={"slideshow": 5}, outputs=[output])]
-    assert "base64,iVBO" in slides.html(nbformat.v4.new_notebook(cells=cells), "odd", {})[0]
+    assert "base64,iVBO" in slides.html(nbformat.v4.new_notebook(cells=cells), "odd", {}, slides.Slides())

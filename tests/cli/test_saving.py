@@ -63,7 +63,7 @@ def test_a_manager_made_later_calls_it_unless_the_user_has_a_hook(tmp_path: Path
     server = SimpleNamespace(contents_manager=FileContentsManager(), config=Config())
     saving._load_jupyter_server_extension(server)
     assert FileContentsManager(config=server.config).pre_save_hook is saving.before_saving
-    server.config = Config({"ContentsManager": {"pre_save_hook": print}})
+    server.config = Config({"ContentsManager": {"pre_save_hook": "builtins.print"}})
     saving._load_jupyter_server_extension(server)
     assert FileContentsManager(config=server.config).pre_save_hook is print
 

@@ -7,6 +7,7 @@ import pytest
 
 from course_lib.exercises import catalogue, chapters, conclude, quiz, recall
 from course_lib.exercises.questions import LETTERS, find_question, parse, read
+from course_lib.utils import progress
 
 CHAPTERS = chapters()
 EXERCISES = catalogue()
@@ -121,3 +122,14 @@ def test_a_mistake_that_names_an_exercise_is_known_there(chapter: str) -> None:
     for key, name in named:
         assert key.partition(".")[0] <= chapter  # a student has met it
         assert name in [mistake.name for mistake in EXERCISES[key].mistakes], (key, name)
+
+
+def test_answers_and_conclusions_count_as_progress(monkeypatch) -> None:
+    monkeypatch.setattr(progress, "_session", {})
+    first, *others = (question.right for question in read("05").questions)
+    quiz("05", first + "".join("b" if letter == "a" else "a" for letter in others))
+    conclude("05", "nine words are enough for an answer in writing")
+    found = progress.entries()
+    assert found["05.1"] == {"state": "right", "answer": first} and found["05.2"]["state"] == "wrong"
+    assert found["05.conclusion"]["answer"].startswith("nine words")
+    assert len(found) == 6 and "1 of 5" in progress.answered()
