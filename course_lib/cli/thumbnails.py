@@ -42,7 +42,7 @@ CHOSEN = {  # by notebook: words in the code of the figure's cell (in no cell: t
     "08c": "plot_conditions(",
     "09": "bag of words",
     "10": "pictures[:8]",
-    "11": "diagram_project()",
+    "11": "plot_scores(rows, few",
 }
 LANDSCAPE = (1.1, 2.4)  # width / height of figures that fill a thumbnail
 
