@@ -96,7 +96,7 @@ class TextProject(Project):
         self.ids = {
             part: self.tokenizer.encode(getattr(self.data, part)) for part in ("train", "validation", "test")
         }
-        self.unique, self.per_example = len(self.ids["train"]), CONTEXT
+        self.unique, self.per_example = len(self.ids["train"]), float(CONTEXT)
 
     def bits(self, loss: float) -> float:
         return bits_per_character(loss, len(self.ids["test"]), len(self.data.test))
@@ -122,7 +122,7 @@ class TextProject(Project):
         return TextBatches(ids, CONTEXT, min(self.batch, max(1, len(ids) // CONTEXT - 1)), seed)
 
     def tokens_per_step(self, batches: Any) -> float:
-        return batches.batch_sampler.batch * CONTEXT
+        return float(batches.batch_sampler.batch * CONTEXT)
 
     def validation_loss(self, model: nn.Module) -> float:
         return mean_loss(model, self.ids["validation"])
