@@ -111,7 +111,12 @@ class TextProject(Project):
         return {"unigrams": self.bits(found[1][1]), f"{best}-grams, Kneser–Ney": self.bits(found[best][1])}
 
     def new_model(self, d_model: int) -> GPT:
-        sizes = {"d_model": d_model, "heads": heads(d_model), "layers": LAYERS, "max_tokens": CONTEXT}
+        sizes: dict[str, Any] = {
+            "d_model": d_model,
+            "heads": heads(d_model),
+            "layers": LAYERS,
+            "max_tokens": CONTEXT,
+        }
         return GPT(GPTConfig(vocab=len(self.tokenizer), positions="rotary", **sizes))
 
     def objective(self, model: nn.Module) -> LanguageModelLoss:
@@ -166,7 +171,7 @@ class TextProject(Project):
         other = TextProject(
             TextData(name=name, train=train, validation=self.data.validation, test=self.data.test), len(train)
         )
-        other.tokenizer_of = self.tokenizer_of  # type: ignore[method-assign]
+        other.tokenizer_of = self.tokenizer_of
         other.choose(self.option)
         return other
 
