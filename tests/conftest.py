@@ -5,7 +5,6 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -111,21 +110,6 @@ def _refuse_skip(report):
             report.outcome = "failed"
             report.longrepr = f"{report.nodeid}: skipped where nothing may be skipped ({reason})"
     return report
-
-
-@pytest.fixture(scope="session", autouse=True)
-def grammar_without_type_checks() -> None:
-    """Make the grammar's pairs without checking types: it has no shapes, and millions of small calls."""
-    from course_lib.datasets import grammar
-
-    checked = grammar._pairs
-
-    @cache
-    def pairs_without_checks() -> tuple[tuple[str, str], ...]:
-        with without_type_checks():
-            return checked()
-
-    grammar._pairs = pairs_without_checks
 
 
 @contextmanager

@@ -12,7 +12,18 @@ import pytest
 import torch
 
 LIBRARY = Path(__file__).resolve().parents[1] / "course_lib"
-PACKAGES = ("layers", "models", "generation", "training", "text", "datasets", "tasks", "pretrained", "utils")
+PACKAGES = (
+    "layers",
+    "models",
+    "generation",
+    "training",
+    "text",
+    "datasets",
+    "tasks",
+    "pretrained",
+    "utils",
+    "exercises",
+)
 FILES = [path for package in PACKAGES for path in sorted((LIBRARY / package).rglob("*.py"))]
 FILES = [path for path in FILES if ">>>" in path.read_text(encoding="utf-8")]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -39,6 +50,7 @@ MET_BY_STUDENTS = {  # exported names
         RandomCrop RandomFlip Mixup CutMix PrefixLMBatches PrefixLMLoss mask_tokens add_noise dpo_loss
         load_run classify DPOLoss sequence_log_prob Diffusion DiffusionLoss reverse_process""",
     "pretrained": "load_gpt2 load_bert load_vit",
+    "exercises": "recall conclude quiz",
 }
 
 
@@ -84,11 +96,9 @@ def test_every_example_is_found_and_would_fail_with_another_result(unchecked):
     assert "torch.Size([2, 3, 5, 5])" in failures([test])
 
 
-@pytest.mark.parametrize(
-    ("package", "name"),
-    [(package, name) for package, names in MET_BY_STUDENTS.items() for name in names.split()],
-)
-def test_what_students_meet_has_an_example(package, name):
+@pytest.mark.parametrize("package", MET_BY_STUDENTS)
+def test_what_students_meet_has_an_example(package):
     module = importlib.import_module(f"course_lib.{package}")
-    assert name in module.__all__
-    assert "\n    >>> " in getattr(module, name).__doc__
+    for name in MET_BY_STUDENTS[package].split():
+        assert name in module.__all__
+        assert "\n    >>> " in getattr(module, name).__doc__, name

@@ -1,6 +1,7 @@
 """Every widget of the course on one page, by chapter, each with notes for the teacher.
 
-The table `EXHIBITS` lists them all; a test compares it with what is exported.
+The table `EXHIBITS` lists them all; a test compares it with what is exported. `REVISITED` lists
+the chapters that show the widget of another one.
 """
 
 from collections.abc import Callable
@@ -13,28 +14,10 @@ from types import ModuleType
 from course_lib import widgets
 from course_lib.chapters import ch06_translation as ch06
 from course_lib.experiments.real_translator import SENTENCES, real_translator
+from course_lib.utils.chapters import chapter_settings
 from course_lib.widgets.explorer import Explorer
 
-CHAPTERS = {  # button labels
-    "00": "why attention",
-    "01": "softmax",
-    "02": "masks",
-    "03": "heads",
-    "04": "positions",
-    "05": "blocks",
-    "05b": "norms",
-    "06": "translation",
-    "06d": "real data",
-    "07": "language models",
-    "07b": "inside a GPT",
-    "07c": "scaling",
-    "08": "images",
-    "08b": "inside a ViT",
-    "09": "classification",
-    "10": "pixels",
-    "11": "your own model",
-    "A1": "a lecture's system",
-}
+CHAPTERS = chapter_settings("button")  # labels
 
 
 @dataclass(frozen=True)
@@ -121,8 +104,7 @@ EXHIBITS = (
     Exhibit("06", "translation_explorer", "A translator at work",
         "What does it attend to when it writes the next word?",
         "the step from 1 to the end, or click on a target token; then head and beam; then type a sentence",
-        "most steps attend to the word they translate, in Spanish order; "
-        "uncertain steps have two likely candidates"),
+        "most steps attend to the word they translate, in Spanish order; the last two examples fail"),
     Exhibit("06", "bleu_explorer", "BLEU by hand",
         "Which translation is better, and which one scores higher?",
         "the examples; then the longest n-gram; then change one word in the middle",
@@ -138,11 +120,11 @@ EXHIBITS = (
     Exhibit("07b", "text_attention_explorer", "What each token attends to",
         "Does it look up whose hat it is?",
         "click row after row, to the last query token; then layer and head",
-        "no token attends to the right; that a head attends to a name does not show that it is used"),
+        "no token attends to its right; a head on a name need not be used: whoever has the hat, it says Ana"),
     Exhibit("07b", "logit_lens_explorer", "What each block would predict",
         "Does it know the answer, or does it guess?",
         "click column after column to read further; then type Eva for Ana, and compare the last column",
-        "after each block, Ana is the likeliest name; with Eva in the story, the answer stays the same"),
+        "Ana, whoever has the hat: it said so for all five stories we tried, so it does not know"),
     Exhibit("07c", "scaling_explorer", "A scaling law",
         "Twice the parameters or twice the text: which lowers the loss more?",
         "the parameters to the left end, then the tokens to the right; then the other way around",
@@ -182,6 +164,33 @@ EXHIBITS = (
         "training BLEU rises far above held-out BLEU: 500 sentences are memorized"),
 )  # fmt: skip
 
+REVISITED = (
+    Exhibit("03b", "bmm_explorer", "What a product costs",
+        "How many multiplications does one entry take, and how many entries are there?",
+        "the menu of products to Q·Kᵀ; click on an entry; then twice the tokens",
+        "one entry takes d multiplications, and there are n² of them: twice the tokens, four times the cost"),
+    Exhibit("04b", "positions_explorer", "Distances that look alike",
+        "At which distances does the curve come back to 1?",
+        "d_model down to 4; then the base; then the position",
+        "a pair comes back after each full turn, 6.28 for the fastest: distances that it cannot tell apart"),
+    Exhibit("06b", "translation_explorer", "Beam search at work",
+        "When does a wider beam change the translation?",
+        "the step, to one where two tokens are close; then the beam width from 1 up",
+        "a wider beam changes what comes after close calls, and nothing where one token is certain"),
+    Exhibit("06c", "bleu_explorer", "Clipping and the brevity penalty",
+        "Which words are struck through, and why?",
+        "the menu to the repeated word, then to the one that is too short",
+        "a word counts at most as often as in the reference; too short: precisions of 1, and a penalty"),
+    Exhibit("07d", "sampler_explorer", "A pretrained model continues",
+        "Does it answer a question, or continue a text?",
+        "here, the model of chapter 7: step, seed; in the notebook, the chapter's own: a list, a request",
+        "it continues with what follows in texts of its kind; an answer comes only where texts have answers"),
+    Exhibit("08c", "confusion_explorer", "One pixel to the right",
+        "No training image was moved. Where would the right answer come from?",
+        "the images as they are; then one pixel to the right; click on cells off the diagonal",
+        "after one pixel, about half are correct: nothing in training said that a moved digit is the same"),
+)  # fmt: skip
+
 
 def exhibits(wanted: str | None = None) -> tuple[Exhibit, ...]:
     """Exhibits of a chapter ("3", "03", "A1") or with a name ("softmax"); by default, all.
@@ -193,8 +202,9 @@ def exhibits(wanted: str | None = None) -> tuple[Exhibit, ...]:
     key = wanted.strip().lower().removesuffix("_explorer")
     chapter = key and key.zfill(3 if key[-1].isalpha() else 2)
     found = tuple(e for e in EXHIBITS if e.chapter.lower() == chapter or e.widget == f"{key}_explorer")
+    found = found or tuple(e for e in REVISITED if e.chapter == chapter)
     if not found:
-        chapters = ", ".join(dict.fromkeys(exhibit.chapter for exhibit in EXHIBITS))
+        chapters = ", ".join(sorted({exhibit.chapter for exhibit in EXHIBITS + REVISITED}))
         names = ", ".join(exhibit.widget.removesuffix("_explorer") for exhibit in EXHIBITS)
         raise ValueError(f"{wanted!r} is neither a chapter with widgets ({chapters}) nor a widget ({names})")
     return found

@@ -10,6 +10,7 @@ from course_lib.viz import figures
 from course_lib.viz.style import is_projected
 from course_lib.widgets.accessible_names import AccessibleNames
 from course_lib.widgets.explorer import Explorer, choice
+from course_lib.widgets.speaker_notes import SpeakerNotes
 
 # Buttons rather than tabs: they wrap on a narrow page and also work with the keyboard in ipywidgets 7.
 # For the projector, the page is as high as the window, and the picture takes what the rest leaves.
@@ -27,22 +28,26 @@ STYLE = """<style>
 .course-gallery .course-heading .widget-html-content { display: flex; flex-wrap: wrap; align-items: baseline;
   gap: 0 1em; line-height: 1.4; }
 .course-gallery h2, .course-gallery p { margin: 0; }
-.course-gallery summary { cursor: pointer; width: fit-content; }
-.course-gallery details:not([open]) > p { display: none; } /* it would make the line longer */
+.course-gallery .course-top { overflow: visible; align-items: baseline; }
+.course-gallery .course-top > :first-child { flex: 1; }
+.course-gallery .course-notes-button { width: auto; height: auto; line-height: 1.3; padding: 0.15em 0.5em; }
 .course-gallery :focus-visible { outline: 3px solid #0b62c4; outline-offset: 2px; }
 .course-large { --course-letters: clamp(18px, 1.6vw, 36px); }
-.course-large .course-menu *, .course-large .course-heading * { font-size: var(--course-letters); }
+.course-large .course-menu *, .course-large .course-heading *, .course-large .course-notes-button {
+  font-size: var(--course-letters); }
 .course-large .course-heading h2 { font-size: calc(1.2 * var(--course-letters)); }
 @media (min-width: 62rem) {
   .course-large { height: calc(100vh - 2rem); --course-window: yes; }
   .course-large .course-room, .course-large .course-exhibit, .course-large .course-explorer,
   .course-large .course-frame { flex: 1 1 0; min-height: 0; }
   .course-large .course-explorer { display: flex; flex-flow: column; }
+  .course-large .course-frame:not(.course-tall) > .course-words.course-words { max-height: 33vh;
+    overflow: auto; } /* the picture comes first */
 }
 </style>"""
 SUMMARY = (
     "buttons for the chapters and their widgets, above the chosen widget with a question for "
-    "the class and a note for the instructor. It responds while the notebook is running."
+    "the class. Notes for the instructor open in a second window. It responds while the notebook is running."
 )
 
 
@@ -57,9 +62,9 @@ class Gallery:
         self.built: dict[str, Explorer] = {}
         self.frames: dict[str, ipywidgets.VBox] = {}
         chapters = list(dict.fromkeys(exhibit.chapter for exhibit in self.shown))
-        self.chapter = choice("chapter", chapters, tooltips=[CHAPTERS[key] for key in chapters])
+        self.chapter = choice("chapter", chapters, tooltips=[CHAPTERS.get(key, "") for key in chapters])
         self.widget = choice("widget", self.titles(chapters[0]))
-        self.menu, self.room = ipywidgets.VBox(), ipywidgets.VBox()
+        self.menu, self.room, self.notes = ipywidgets.VBox(), ipywidgets.VBox(), SpeakerNotes()
         style = ipywidgets.HTML(STYLE)
         self.box = ipywidgets.VBox([style, self.menu, self.room, AccessibleNames()])
         for part, name in ((self.menu, "menu"), (self.room, "room"), (style, "style"), (self.box, "gallery")):
@@ -87,7 +92,8 @@ class Gallery:
         if exhibit is None:  # between two chapters, no widget is chosen
             return
         if exhibit.widget not in self.frames:
-            frame = ipywidgets.VBox([heading(exhibit), ipywidgets.HTML("<p>Loading …</p>")])
+            top = ipywidgets.HBox([heading(exhibit), self.notes]).add_class("course-top")
+            frame = ipywidgets.VBox([top, ipywidgets.HTML("<p>Loading …</p>")])
             self.room.children = [frame]
             self.built[exhibit.widget] = exhibit.make()
             frame.children = [frame.children[0], self.built[exhibit.widget].box]
@@ -95,20 +101,17 @@ class Gallery:
                 frame.add_class(f"course-{name}")
             self.frames[exhibit.widget] = frame
         self.room.children = [self.frames[exhibit.widget]]
+        self.notes.title = exhibit.title
+        self.notes.notes = {"Ask": exhibit.ask, "Move": exhibit.move, "Expect": exhibit.seen}
 
     def _ipython_display_(self) -> None:
         figures.show_widget(self.box, SUMMARY, next(iter(self.built.values())).snapshot())
 
 
 def heading(exhibit: Exhibit) -> ipywidgets.HTML:
-    """Title and question, then a collapsed note: what to move and what to expect."""
-    title, ask, move, seen = map(html.escape, (exhibit.title, exhibit.ask, exhibit.move, exhibit.seen))
-    words = ipywidgets.HTML(
-        f"<h2>{title}</h2><p>{ask}</p>"
-        f"<details><summary>a note for the instructor</summary><p>Move: {move}.<br>"
-        f"Expect: {seen}.</p></details>"
-    )
-    return words.add_class("course-heading")
+    """Title and question."""
+    title, ask = html.escape(exhibit.title), html.escape(exhibit.ask)
+    return ipywidgets.HTML(f"<h2>{title}</h2><p>{ask}</p>").add_class("course-heading")
 
 
 def gallery(wanted: str | None = None) -> Gallery:

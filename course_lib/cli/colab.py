@@ -143,9 +143,12 @@ def stamp(root: Path, repo: Repository | None) -> list[Path]:
 def stamped(text: str, name: str, repo: Repository | None) -> str:
     """A notebook's JSON with the setup cell and the badge of this repository.
 
-    Raises SetUpError if the notebook does not begin as the course's notebooks do.
+    Raises SetUpError if it is no notebook, or does not begin as the course's notebooks do.
     """
-    notebook = json.loads(text)
+    try:
+        notebook = json.loads(text)
+    except ValueError:
+        raise SetUpError(f"{name} is not a notebook, perhaps because of git's conflict marks") from None
     first = next((cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"), None)
     code = next((cell for cell in notebook["cells"] if cell["cell_type"] == "code"), None)
     if first is None or code is None or "course_lib" not in "".join(code["source"]):

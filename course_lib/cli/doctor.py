@@ -83,7 +83,9 @@ def kind() -> str:
 
 
 def home() -> Iterator[Finding]:
-    """Whether settings can be stored."""
+    """Whether settings and notebooks can be stored."""
+    if environment.is_repository() and not os.access(environment.ROOT / "notebooks", os.W_OK):
+        yield Finding(f"{environment.ROOT} cannot be written", "copy the course to a folder of your own")
     if locked := locked_home():
         yield Finding(
             f"{locked} cannot be written: settings, progress and downloads are not kept",

@@ -9,7 +9,8 @@ import argparse
 import base64
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -28,6 +29,12 @@ EXAMPLES = {
     "gpt": [*PREFIXES, QUESTIONS[0]],
 }
 HOME = '<a href="index.html">Back to the course</a>'
+# Any browser reads this script, and an older one none of those that follow.
+OLD_BROWSER = """<p id="old" role="alert" hidden>This page needs a newer browser: Chrome or Edge 92,
+Firefox 113, Safari 16.4, or any later version.</p>
+<script>
+if (!window.DecompressionStream || ![].at) document.getElementById("old").hidden = false;
+</script>"""
 
 
 def page(chapters: str | None = None) -> str:
@@ -44,6 +51,7 @@ def page(chapters: str | None = None) -> str:
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         style=STYLE,
         home=HOME if chapters is not None else "",
+        old=OLD_BROWSER,
         traces=json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
         module=joined("model_page.js"),
     )
@@ -64,15 +72,17 @@ def compressed(data: bytes) -> str:
     return base64.b64encode(zlib.compress(data, 9)).decode("ascii")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the page."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
+def write_page(page: Callable[[], str], arguments: Sequence[str] | None = None) -> None:
+    """Write a page into the file that the command line names."""
+    parser = argparse.ArgumentParser(description=write_page.__doc__)
     parser.add_argument("file", type=Path)
     file = parser.parse_args(arguments).file
     with atomic_path(file) as part:
         part.write_text(page(), encoding="utf-8")
     print(f"{file}: {file.stat().st_size / 1e6:.1f} MB. Open it in a browser.")
 
+
+main = partial(write_page, page)
 
 if __name__ == "__main__":
     main()

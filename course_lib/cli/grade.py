@@ -10,9 +10,10 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 from course_lib.cli import arguments
-from course_lib.cli.grading import handed_in, report, running
+from course_lib.cli.grading import handed_in, isolation, report, running
 from course_lib.cli.grading.running import Graded, Limits
 from course_lib.exercises import catalogue
 from course_lib.utils.chapters import CHAPTER
@@ -20,11 +21,6 @@ from course_lib.utils.files import atomic_path
 from course_lib.utils.progress_bar import say, tracked
 
 HELP = "grades the notebooks that students hand in: a table and a page for the class"
-
-OPEN = (
-    "This system gives notebooks no namespaces of their own: they can reach the network and your processes. "
-    "Read docs/grading.md."
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,12 +31,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=arguments.output_folder,
         default=".",
         metavar="FOLDER",
-        help="where to write grades.csv and grades.html (default: here)",
+        help="where to write grades.csv, totals.csv and grades.html (default: here)",
     )
     parser.add_argument(
         "--chapter",
         type=arguments.matching(CHAPTER, "a chapter, such as 03, 03b or A1"),
         help="grade only the notebooks of this chapter; ignore the others",
+    )
+    parser.add_argument(
+        "--roster",
+        type=arguments.file,
+        metavar="FILE",
+        help="the class, one student in each line, or a CSV file: whoever handed in nothing gets a row, too",
+    )
+    parser.add_argument(
+        "--seed",
+        type=arguments.integer(0, 2**31 - 1),
+        metavar="N",
+        help="judge on other inputs, drawn from N, where an exercise allows it",
     )
     parser.add_argument(
         "--minutes",
@@ -63,20 +71,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Grade all notebooks and write both files; returns 0 whatever the grades. Raises ValueError for none."""
+    """Grade all notebooks and write the tables and the page.
+
+    Returns 0 whatever the grades, and 1 if somebody handed in files but no notebook. Raises ValueError if
+    there is nothing to grade.
+    """
     known = catalogue()
     chapters = {one.partition(".")[0] for one in known}
     if args.chapter and args.chapter not in chapters:
         raise ValueError(f"there is no chapter {args.chapter!r}; there are {', '.join(sorted(chapters))}")
     found = handed_in.find(args.folder)
-    if not found:
+    if not any(one.path for one in found) and not args.roster:
         raise ValueError(f"{args.folder} contains no notebooks: no file there ends in .ipynb")
-    if not running.isolation():
-        print(
-            "This system gives notebooks no namespaces of their own: they see the network and your processes."
-        )
+    notes = [isolation.WORDS[isolation.level()]]
+    if args.roster:
+        found, strange = handed_in.with_roster(found, handed_in.read_roster(args.roster))
+        notes += [f"Not on the roster: {', '.join(strange)}."] if strange else []
+    print(*map(report.clean, notes), sep="\n")
     threads = max(1, (os.cpu_count() or 1) // args.jobs)
-    limits = Limits(args.minutes * 60, int(args.memory * 1e9), threads, args.chapter or "")
+    limits = Limits(
+        seconds=args.minutes * 60,
+        memory=int(args.memory * 1e9),
+        threads=threads,
+        chapter=args.chapter or "",
+        hidden=str(args.folder),
+        seed=args.seed,
+    )
     results = []
     with pool(args.jobs) as workers:
         done = workers.map(lambda work: running.graded(work, limits), found)
@@ -84,8 +104,8 @@ def run(args: argparse.Namespace) -> int:
             if not one.skipped:
                 results.append(one)
                 say(line(one))
-    write(args, results)
-    return 0
+    write(args.to, results, notes)
+    return int(any(one.status.startswith(handed_in.NEEDS_YOU) for one in results))
 
 
 @contextmanager
@@ -104,22 +124,26 @@ def pool(jobs: int) -> Iterator[ThreadPoolExecutor]:
 
 def line(one: Graded) -> str:
     """A notebook's result in a line for the terminal."""
-    name = report.clean(f"{one.handed_in.student}: {one.handed_in.path.name}")
+    if one.handed_in.path is None:
+        return report.clean(f"{one.handed_in.student}: {one.status}")
+    name = report.clean(f"{one.handed_in.student}: {one.handed_in.name}")
     passed = sum(verdict.state == "passed" for verdict in one.verdicts.values())
     ending = "" if one.status == "finished" else f", {report.clean(one.status)}"
-    return f"{name}: chapter {report.clean(one.chapter) or '?'}, {passed} passed{ending}"
+    read = f", {len(one.flags)} lines to read" if one.flags else ""
+    return f"{name}: chapter {report.clean(one.chapter) or '?'}, {passed} passed{ending}{read}"
 
 
-def write(args: argparse.Namespace, results: list[Graded]) -> None:
-    """Write grades.csv and grades.html, each at once."""
+def write(folder: Path, results: list[Graded], notes: list[str]) -> None:
+    """Write grades.csv, totals.csv and grades.html, each at once."""
     chapters = {one.chapter for one in results}
     exercises = [one for one in catalogue().values() if one.id.partition(".")[0] in chapters]
+    mark = "\ufeff"  # tells spreadsheets that a table is UTF-8
     texts = {
-        # The mark at the beginning tells spreadsheets that the file is UTF-8.
-        "grades.csv": ("\ufeff" + report.as_csv(results, exercises)),
-        "grades.html": report.as_page(results, exercises),
+        "grades.csv": mark + report.as_csv(results, exercises),
+        "totals.csv": mark + report.totals_as_csv(results, exercises),
+        "grades.html": report.as_page(results, exercises, notes),
     }
     for name, text in texts.items():
-        with atomic_path(args.to / name) as part:
+        with atomic_path(folder / name) as part:
             part.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
-        print(args.to / name)
+        print(folder / name)

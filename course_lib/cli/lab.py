@@ -5,11 +5,11 @@ import os
 import sys
 from pathlib import Path
 
-from course_lib.cli import arguments, environment, start_page
+from course_lib.cli import arguments, carry, environment, start_page
 
 HELP = "opens the notebooks in JupyterLab; sets up the environment the first time"
 PASSES_ON = True
-SETTINGS = Path(__file__).with_name("jupyter")  # no pop-up about news, no routine messages, Markdown rendered
+SETTINGS = Path(__file__).with_name("jupyter")  # fewer messages, Markdown rendered, pages that can be printed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,18 +34,34 @@ def run(args: argparse.Namespace) -> int:
         command.append("--allow-root")
     command += start_at(environment.ROOT / "notebooks")
     variables = environment.child_environment()
-    folders = [os.fspath(SETTINGS), *filter(None, [variables.get("JUPYTER_CONFIG_PATH")])]
-    variables["JUPYTER_CONFIG_PATH"] = os.pathsep.join(folders)
+    for name in ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH"):
+        variables[name] = os.pathsep.join([os.fspath(SETTINGS), *filter(None, [variables.get(name)])])
+    for name in unreadable(environment.ROOT / "notebooks"):
+        print(f"{name} is not a notebook, perhaps because of git's conflict marks: see docs/updating.md.")
     print("Starting JupyterLab. To stop it, press Ctrl-C here.", flush=True)
     return environment.become([*command, *args.rest], env=variables, cwd=environment.ROOT)
 
 
 def start_at(notebooks: Path) -> list[str]:
-    """JupyterLab's option that opens the start page; none if the folder cannot be written."""
+    """JupyterLab's option that opens the start page; if the folder cannot be written, a warning and none."""
     try:
         return [f"--LabApp.default_url=/lab/tree/{start_page.write(notebooks).name}"]
-    except OSError:
+    except OSError as problem:
+        print(
+            f"{notebooks}: {problem.strerror}. Your changes cannot be saved there; copy the course elsewhere."
+        )
         return []
+
+
+def unreadable(notebooks: Path) -> list[str]:
+    """The names of the notebooks that Jupyter cannot open."""
+    names = []
+    for path in sorted(notebooks.glob("*.ipynb")):
+        try:
+            carry.parsed(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            names.append(path.name)
+    return names
 
 
 def refuse_unknown(rest: list[str]) -> None:

@@ -44,10 +44,6 @@ ADVICE = (
         r"DO NOT MATCH THE HASHES",
         "A download was cut short or changed on its way. Run `pip cache purge`, then the command again.",
     ),
-    (
-        r"Failed building wheel|Visual C\+\+ 14|metadata-generation-failed|subprocess-exited-with-error",
-        "A package has no wheel for this Python and could not be compiled. Use a 64-bit Python 3.11 to 3.13.",
-    ),
 )
 VERSIONS = (
     (r"requirement torch\b.*\(from versions: [^)]*\b2\.2\.2\)", INTEL_MAC),
@@ -55,6 +51,12 @@ VERSIONS = (
         r"from versions: (?!none)",
         "The package index in use lacks this version, or has it for other Pythons only.\n"
         "Use Python 3.11, 3.12 or 3.13; if `pip config list` shows a mirror: PIP_INDEX_URL=https://pypi.org/simple",
+    ),
+)
+NOT_BUILT = (
+    (
+        r"Failed building wheel|Visual C\+\+ 14|metadata-generation-failed|subprocess-exited-with-error",
+        "A package has no wheel for this Python and could not be compiled. Use a 64-bit Python 3.11 to 3.13.",
     ),
 )
 
@@ -113,13 +115,14 @@ def diagnosis(lines: Iterable[str]) -> str:
     lines = [line.strip() for line in lines if line.strip()]
     errors = [line for line in lines if re.match(r"ERROR|HINT|error:", line)] or lines[-5:]
     *telling, unreachable = CAUSES  # pip may have been more successful when it tried again
-    order = ((errors, ADVICE), (lines, telling), (errors, VERSIONS), (lines, [unreachable]), (lines, ADVICE))
-    for said, known in order:
+    nothing = [
+        ("No matching distribution", f"The index cannot be reached, or has nothing for {this_python()}.")
+    ]
+    order = [(errors, ADVICE), (lines, telling), (errors, VERSIONS), (lines, [unreachable]), (lines, ADVICE)]
+    for said, known in [*order, (errors, nothing), (errors, NOT_BUILT)]:
         if cause := _cause(said, known):
             return cause
     help_ = "Run the command again. If it still fails, delete the folder .venv and run it once more."
-    if any("No matching distribution" in line for line in errors):
-        help_ = f"The package index cannot be reached, or has nothing for {this_python()}."
     return "\n".join([*(f"    {_shortened(line)}" for line in errors), help_])
 
 

@@ -20,6 +20,7 @@ from course_lib.cli import arguments, environment
 HELP = "shows the widgets one at a time, for the projector: all, those of a chapter, or a single one"
 FOLDER = Path(__file__).with_name("voila")
 HOST = "127.0.0.1"
+FORGOTTEN = 600  # seconds after which a kernel is ended that no page is connected to, as after a crash
 EXTENSIONS = (  # the ones that draw widgets; other JupyterLab extensions fail on a Voilà page
     "@jupyter-widgets/jupyterlab-manager",
     "anywidget",
@@ -90,6 +91,7 @@ def command(port: int, dark: bool = False) -> list[str]:
         "--template=course", f"--theme={'dark' if dark else 'light'}",
         "--VoilaConfiguration.allow_template_override=NO", "--VoilaConfiguration.allow_theme_override=NO",
         *(f"--VoilaConfiguration.extension_allowlist={name}" for name in EXTENSIONS),
+        f"--MappingKernelManager.cull_idle_timeout={FORGOTTEN}", "--MappingKernelManager.cull_interval=60",
     ]  # fmt: skip
 
 

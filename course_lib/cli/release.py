@@ -1,4 +1,4 @@
-"""`release`: the notebooks without their solutions, for handing out."""
+"""`release`: the notebooks without their solutions, for handing out, and an instructor's key beside them."""
 
 import argparse
 import re
@@ -7,14 +7,26 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from course_lib.cli import notebook_io
-from course_lib.cli.arguments import output_folder
+from course_lib.cli import answer_key, notebook_io
+from course_lib.cli.arguments import integer, output_folder
 from course_lib.cli.environment import ROOT, SetUpError, is_repository
 from course_lib.cli.front_page import BADGE
 from course_lib.cli.lint import SOLUTION
+from course_lib.exercises.later import folded
 from course_lib.utils.chapters import CHAPTER
+from course_lib.utils.files import atomic_path
 
 ANSWER = re.compile(r"<details>\s*<summary>(?:Our a|A)nswers?</summary>.*?</details>", re.DOTALL)
+SHOWN_LATER = (  # an exercise, and how a later cell begins whose code is a solution of it
+    ("01.softmax", "shifted = (large - large.max()).exp()"),
+    ("01.attention", "q, k, v = normal(2, 5, 64, seed=0)"),
+    ("01.gradient", "# @title Figure: the norm of the Jacobian by width"),
+    ("05.pre_norm", "WAYS = {"),
+    ("05.decoder_block", "x, memory, mask = normal(2, 4, 12)"),
+    ("06.train", "english, spanish = zip(*data.validation[:200]"),
+    ("06.train", "gold = target[:, 1:]"),
+)
+SOURCE = "inspect.getsource("  # the output is the library's own version of what an exercise asks for
 HELP = "writes the notebooks without solutions into a folder, for handing out"
 
 
@@ -22,11 +34,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The destination, and whether to keep outputs."""
     parser.add_argument("folder", type=output_folder, help="where to write them; must not contain notebooks")
     parser.add_argument("--no-outputs", action="store_true", help="remove the outputs as well")
+    parser.add_argument(
+        "--seed",
+        type=integer(0, 2**31 - 1),
+        metavar="N",
+        help="also write exam questions beside the folder: the exercises with other numbers, drawn from N",
+    )
     parser.epilog = "The checks of the exercises work exactly as in the full notebooks."
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the student version; returns 0. Raises SetUpError if it would overwrite notebooks."""
+    """Write the student version, and beside it the key and the questions; returns 0.
+
+    Raises SetUpError if it would overwrite notebooks.
+    """
     if not is_repository():
         raise SetUpError("The notebooks are in the course's repository; run this in a copy of it.")
     there = sorted(path.name for path in args.folder.glob("*.ipynb"))
@@ -38,6 +59,15 @@ def run(args: argparse.Namespace) -> int:
     print(
         f"{args.folder}: {number} notebooks without solutions. The checks are those of course_lib.exercises."
     )
+    texts = {"key": answer_key.key(ROOT / "notebooks")}
+    if args.seed is not None:
+        texts["questions"], answers = answer_key.exam(args.seed)
+        texts["key"] += answers
+    for name, text in texts.items():
+        place = args.folder.resolve()
+        with atomic_path(place.with_name(f"{place.name}-{name}.md")) as part:
+            part.write_text(text, encoding="utf-8")
+        print(f"{place.name}-{name}.md, beside the folder: keep it to yourself.")
     return 0
 
 
@@ -70,12 +100,26 @@ def solved(nb: NotebookNode) -> list[str]:
 
 
 def without_solutions(nb: NotebookNode) -> None:
-    """Remove, in place, solutions, answers to questions in the text, and the badge, which links to them."""
+    """Remove, in place, solutions, answers to questions in the text, and the badge, which links to them.
+
+    Cells that show a solution later are folded, and the printed sources of the library are removed.
+    """
     for cell in nb.cells:
-        if cell.cell_type == "markdown":
+        if cell.cell_type == "code":
+            hide_later(cell)
+        else:
             cell.source = ANSWER.sub("", SOLUTION.sub("", cell.source)).strip()
             cell.source = re.sub(rf"(?m)^{re.escape(BADGE)}.*\n*", "", cell.source)
     nb.cells = [cell for cell in nb.cells if cell.source.strip()]
+
+
+def hide_later(cell: NotebookNode) -> None:
+    """Fold a code cell, in place, if it shows a solution, and remove its output if that shows one."""
+    if SOURCE in cell.source:
+        cell.outputs = [output for output in cell.outputs if output.output_type != "stream"]
+    for exercise_id, beginning in SHOWN_LATER:
+        if cell.source.startswith(beginning):
+            cell.source = folded(exercise_id, cell.source)
 
 
 def without_outputs(nb: NotebookNode) -> None:

@@ -1,15 +1,16 @@
-"""How trained models are scored: on the test part of a data set, or on the whole of your own files."""
+"""What trained models are scored on: the test part of a data set, or the whole of your own files.
+
+A class for each task says how its data are read, which part is held out, and how to see what was trained on.
+The lines themselves are in `score_lines`.
+"""
 
 import torch
 
+from course_lib.cli.score_lines import counted, text_report, translation_report, unknown
 from course_lib.datasets import TextFiles
 from course_lib.datasets.text_files import own_path
 from course_lib.experiments import recipes
-from course_lib.text.tokenizers import UNK
 from course_lib.training import run_record
-
-BEAM, SAMPLES = 4, 8  # width; translations that are shown
-PRINTED = 20  # most classes for which the confusion matrix is printed; it is always saved
 
 
 def evaluation(run, data):
@@ -47,13 +48,6 @@ def seen(run, scorer, keys):
         return
     if known := sum(key in trained for key in keys):
         yield f"warning: {known:,} of the {len(keys):,} {scorer.unit} were trained on"
-
-
-def unknown(rows) -> str:
-    """How many of the tokens of held-out texts the tokenizer does not know."""
-    rows = [torch.as_tensor(row, dtype=torch.int32) for row in rows]
-    share = sum((row == UNK).sum() for row in rows) / sum(map(len, rows))
-    return f"{100 * share:.2f}% of the held-out tokens are unknown"
 
 
 class Pairs:
@@ -217,70 +211,3 @@ def indices(run, names, data):
     if strange := [name for name in names if name not in run.classes]:
         raise ValueError(f"{data}: {strange[0]!r} is none of the classes {', '.join(run.classes)}")
     return list(map(list(run.classes).index, names))
-
-
-def counted(run, logits, labels, classes, data, unit):
-    """Confusion matrix and accuracies. Raises ValueError if data and model have different classes."""
-    from course_lib.tasks.image_classification import confusion_matrix
-
-    if list(classes) != list(run.classes):
-        raise ValueError(f"{data} has the classes {', '.join(classes)}, the model {', '.join(run.classes)}")
-    counts = confusion_matrix(torch.as_tensor(labels), logits.argmax(-1), len(run.classes))
-    return confusion_report(run.classes, counts, unit)
-
-
-def translation_report(model, tokenizer, pairs):
-    """Scores on held-out sentences, both ways of decoding, and some of the beam's translations."""
-    from course_lib.tasks.translation import translate
-    from course_lib.text.bleu import held_out_scores
-
-    sources, references = zip(*pairs, strict=True)
-    for way, width in (("greedy", 1), (f"beam of {BEAM}", BEAM)):
-        translations = translate(model, tokenizer, sources, width=width, precision="auto", progress=True)
-        scores = held_out_scores(translations, list(references))
-        yield f"held-out, {way}: BLEU {scores.bleu:.1f}, chrF {scores.chrf:.1f} on {len(sources):,} sentences"
-    yield f"({scores.signature})"
-    for row in range(0, len(sources), max(1, len(sources) // SAMPLES))[:SAMPLES]:
-        yield f"  {sources[row]}\n    → {translations[row]}\n    = {references[row]}"
-
-
-def text_report(model, part, ids, characters):
-    """Loss, perplexity and bits per character of a text, every token counted once."""
-    from course_lib.tasks.language_modeling import bits_per_character, mean_loss, perplexity
-
-    context = model.config.max_tokens
-    for way, stride in (
-        (f"non-overlapping windows of {context}", context),
-        ("windows that overlap by half", max(1, context // 2)),
-    ):
-        loss = mean_loss(model, ids, stride=stride)
-        bits = bits_per_character(loss, len(ids), characters)
-        yield (
-            f"{part}, {way}: loss {loss:.4f}, perplexity {perplexity(loss):,.2f}, "
-            f"{bits:.3f} bits per character on {len(ids):,} tokens"
-        )
-
-
-def matrix(classes, counts):
-    """The confusion matrix as lines of text, for at most PRINTED classes."""
-    if len(classes) > PRINTED:
-        return
-    width = max(len(str(counts.max().item())), *map(len, classes)) + 1
-    yield "confusion matrix (rows: true classes, columns: predicted):"
-    yield " " * (width + 1) + "".join(f"{name:>{width}}" for name in classes)
-    for name, row in zip(classes, counts.tolist(), strict=True):
-        yield f" {name:>{width}}" + "".join(f"{count:{width}}" for count in row)
-
-
-def confusion_report(classes, counts, unit):
-    """The confusion matrix and the accuracies."""
-    return [*matrix(classes, counts), *accuracies(classes, counts, unit)]
-
-
-def accuracies(classes, counts, unit):
-    """Accuracy on the test examples of each class, and in all."""
-    for name, row, right in zip(classes, counts, counts.diagonal(), strict=True):
-        share = f"{100 * right / row.sum():6.2f}%" if row.sum() else "no examples"
-        yield f"  {name:12} {share}"
-    right, all_ = counts.diagonal().sum().item(), counts.sum().item()
-    yield f"test accuracy: {100 * right / all_:.2f}% of {all_:,} {unit}"

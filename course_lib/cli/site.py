@@ -13,7 +13,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from course_lib.cli import arguments, environment, site_check, site_sources
+from course_lib.cli import arguments, environment, notebook_io, site_check, site_sources
 from course_lib.cli.environment import ROOT
 from course_lib.utils.files import atomic_path
 
@@ -28,6 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=ROOT / "site",
         metavar="FOLDER",
         help="where to write it, replacing what is there (default: site/ in the repository)",
+    )
+    parser.add_argument(
+        "--without-solutions",
+        action="store_true",
+        help="build it from the notebooks as `release` writes them, and without the guide for instructors",
     )
     parser.add_argument(
         "--external-links", action="store_true", help="write nothing; check the links to other sites"
@@ -47,12 +52,12 @@ def run(args: argparse.Namespace) -> int:
     environment.provide("site", "the packages that build the site")
     with tempfile.TemporaryDirectory() as folder:
         sources = Path(folder) / "sources"
-        site_sources.write(sources)
+        site_sources.write(sources, solutions=not args.without_solutions)
         if args.external_links:
             sphinx("linkcheck", sources, Path(folder) / "links")
             return 0
         with atomic_path(args.to) as part:
-            build(sources, part)
+            build(sources, part, solutions=not args.without_solutions)
     print(f"{args.to / 'index.html'}: open it in a browser. {megabytes(args.to):.0f} MB.")
     return 0
 
@@ -63,12 +68,16 @@ def require_replaceable(folder: Path) -> None:
         raise ValueError(f"--to {folder}: the folder holds something other than a site. Choose a new one.")
 
 
-def build(sources: Path, folder: Path) -> None:
-    """Build the site from the sources. Raises ValueError, naming the first faults, if it is not sound."""
+def build(sources: Path, folder: Path, solutions: bool = True) -> None:
+    """Build the site from the sources. Raises ValueError, naming the first faults, if it is not sound.
+
+    solutions: whether the notebooks to download contain them.
+    """
     shutil.copytree(mathjax().parent, sources / "_static" / "mathjax", ignore=all_but(mathjax().name))
     sphinx("html", sources, folder)
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):  # to download: as stored, not as Sphinx read it
-        shutil.copy(notebook, folder / "_sources" / "notebooks")
+        place = folder / "_sources" / "notebooks" / notebook.name
+        notebook_io.write(site_sources.stored(notebook, solutions), place)
     faults = [*site_check.broken(folder), *site_check.lost_pictures(folder, ROOT / "notebooks")]
     if faults:
         raise ValueError("\n  ".join([f"{len(faults)} faults in the site:", *faults[:20]]))

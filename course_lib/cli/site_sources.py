@@ -14,7 +14,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
-from course_lib.cli import colab, explorer_page, maps_page, notebook_io, site_reference
+from course_lib.cli import colab, explorer_page, maps_page, notebook_io, release, site_reference
 from course_lib.cli.github import Repository
 from course_lib.cli.requirements import ROOT
 from course_lib.utils.chapters import CHAPTER
@@ -31,6 +31,7 @@ INVITATION = (  # raw HTML: Sphinx does not know the pages
 )
 RENAMED = {HOME: "index.md", ".github/CONTRIBUTING.md": "docs/contributing.md"}
 GUIDES = ("docs/*.md", ".github/CONTRIBUTING.md", "CHANGELOG.md")
+INSTRUCTORS = {"docs/teaching.md"}  # it answers the questions that it suggests
 PICTURES = (".gif", ".jpg", ".jpeg", ".png", ".svg", ".webp")
 LINK = re.compile(
     r"""(?P<code>^\ *(?P<fence>`{3,}|~{3,}).*?^\ *(?P=fence)|`[^`\n]*`)
@@ -49,15 +50,15 @@ SPOKEN = (
 )
 
 
-def write(folder: Path) -> None:
-    """Write the sources into an empty folder."""
-    pages = listed(ROOT)
+def write(folder: Path, solutions: bool = True) -> None:
+    """Write the sources into an empty folder. solutions: whether they contain solutions and answers."""
+    pages = {source: page for source, page in listed(ROOT).items() if solutions or source not in INSTRUCTORS}
     repository = colab.stamped_as(ROOT)
     for source, page in pages.items():
         written = folder / page
         written.parent.mkdir(parents=True, exist_ok=True)
         if source.endswith(".ipynb"):
-            nb = notebook_io.read(ROOT / source)
+            nb = stored(ROOT / source, solutions)
             prepare(nb, lambda text, source=source: relinked(text, source, pages, repository))
             notebook_io.write(nb, written)
         else:
@@ -73,6 +74,14 @@ def write(folder: Path) -> None:
     for name in ("conf.py", "_static"):
         copy = shutil.copytree if (ROOT / "docs" / name).is_dir() else shutil.copy
         copy(ROOT / "docs" / name, folder / name)
+
+
+def stored(notebook: Path, solutions: bool) -> NotebookNode:
+    """A notebook of the repository, as it is or as `release` hands it out."""
+    nb = notebook_io.read(notebook)
+    if not solutions:
+        release.without_solutions(nb)
+    return nb
 
 
 def write_pages(folder: Path) -> None:

@@ -1,7 +1,7 @@
 """`slides`: a notebook as slides.
 
 A page is one file: reveal.js and MathJax are part of it, so that it needs neither a network nor a folder.
-`slide_types` decides what is on which slide.
+`slide_types` decides what is on which slide, and `lesson_plan` reads the plan that the slides follow.
 """
 
 import argparse
@@ -15,7 +15,10 @@ from nbconvert import SlidesExporter
 from nbformat import NotebookNode
 
 from course_lib.cli import arguments, environment, notebook_io, site
-from course_lib.cli.slide_types import HEIGHT, MOST, TALLEST, WIDTH, Slides
+from course_lib.cli.lesson_plan import LessonPlan, lesson_plan
+from course_lib.cli.slide_sizes import HEIGHT, TALLEST, WIDTH
+from course_lib.cli.slide_types import MOST, Slides
+from course_lib.utils.chapters import CHAPTER
 from course_lib.utils.files import atomic_path
 
 HELP = "turns notebooks into slides: one page each, for the browser, with or without a network"
@@ -28,9 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to",
         type=arguments.output_folder,
-        default=".",
+        default="slides",
         metavar="FOLDER",
-        help="where to write the pages (default: here)",
+        help="where to write the pages (default: slides)",
     )
     parser.add_argument(
         "--most",
@@ -38,6 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=MOST,
         metavar="SLIDES",
         help=f"maximum number of slides per notebook (default: {MOST}, for about 50 minutes)",
+    )
+    parser.add_argument(
+        "--whole",
+        action="store_true",
+        help="every section but Going deeper, not only those in the 50-minute plan of docs/teaching.md",
     )
 
 
@@ -52,16 +60,29 @@ def run(args: argparse.Namespace) -> int:
     environment.provide("site", "reveal.js and MathJax")
     assets = carried()
     for page, nb in notebooks.items():
-        text, left_out = html(nb, pages[page].stem, assets, args.most)
+        choice = Slides(most=args.most, plan=plan_of(pages[page]), whole=args.whole)
         with atomic_path(page) as part:
-            part.write_text(text, encoding="utf-8")
-        print(f"{page}: open it in a browser; it needs no network.{said(left_out, args.most)}")
+            part.write_text(html(nb, pages[page].stem, assets, choice), encoding="utf-8")
+        print(f"{page}: open it in a browser; S shows the notes. It needs no network.{said(choice)}")
     return 0
 
 
-def said(left_out: int, most: int) -> str:
-    """What to do about slides that are left out; nothing if there are none."""
-    return f" {left_out} slides are left out; for all of them: --most {most + left_out}" if left_out else ""
+def plan_of(path: Path) -> LessonPlan | None:
+    """The 50-minute plan of a notebook's chapter, if it has one."""
+    chapter = re.match(rf"{CHAPTER}(?=_)", path.name)
+    return lesson_plan(chapter[0]) if chapter else None
+
+
+def said(choice: Slides) -> str:
+    """What is left out, and how to get it; empty if nothing is."""
+    lines = []
+    if choice.not_shown:
+        more = " (--whole: all before Going deeper)" if choice.plan and not choice.whole else ""
+        lines.append(f"\n  Not shown{more}: {'; '.join(choice.not_shown)}")
+    if choice.left_out:
+        all_of_them = choice.most + choice.left_out
+        lines.append(f"\n  {choice.left_out} slides are left out; for all of them: --most {all_of_them}")
+    return "".join(lines)
 
 
 def carried() -> dict[str, str]:
@@ -85,12 +106,12 @@ def inline(path: Path) -> str:
     return text.replace("</script", r"<\/script").replace("<!--", r"<\!--")
 
 
-def html(nb: NotebookNode, title: str, assets: Mapping[str, str], most: int = MOST) -> tuple[str, int]:
-    """The notebook as one page of reveal.js, and how many slides were left out. assets: see `carried`."""
-    choice = Slides(most=most)
+def html(nb: NotebookNode, title: str, assets: Mapping[str, str], choice: Slides) -> str:
+    """The notebook as one page of reveal.js. assets: see `carried`."""
     exporter = SlidesExporter(
         preprocessors=[choice], extra_loaders=[FileSystemLoader(TEMPLATES)], template_file="slides.html.j2"
     )
     sizes = {"width": WIDTH, "height": HEIGHT, "tallest": TALLEST, "least": LEAST}
     resources = {"metadata": {"name": title}, "slides": {**assets, **sizes}}
-    return exporter.from_notebook_node(nb, resources)[0], choice.left_out
+    nb.metadata.pop("widgets", None)  # the state of widgets as Colab saves it stops nbconvert
+    return exporter.from_notebook_node(nb, resources)[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from course_lib.utils.files import atomic_path
-from course_lib.utils.progress import OPEN, PASSED, passed
+from course_lib.utils.progress import OPEN, PASSED, answered, location, passed
 
 FILE = "START.md"  # beside the notebooks, ignored by git
 EXERCISE = re.compile(r"""\bcheck\(\s*["'](\w+\.\w+)["']""")
@@ -27,6 +27,7 @@ def write(folder: Path) -> Path:
 def page(folder: Path) -> str:
     """The start page as Markdown: a table with one row per notebook."""
     rows = [row(path) for path in sorted(folder.glob("*.ipynb"))]
+    kept = f"your progress is {location()}"
     return "\n".join(
         [
             "# Welcome to the Transformer course",
@@ -38,6 +39,8 @@ def page(folder: Path) -> str:
             "| | exercises | |",
             "|---|---|---|",
             *rows,
+            "",
+            "  \n".join(f"{line[0].upper()}{line[1:]}." for line in filter(None, [answered(), kept])),
             "",
         ]
     )

@@ -19,7 +19,7 @@ ENOUGH = ("torch", "pytest", "hypothesis", "jaxtyping", "beartype")  # for the t
 PROCESSES = 2  # each further process needs as much memory again, on the GPU too, for its own models
 QUICK, SLOW_TOO = ("-m", "not slow"), ("-m", "")  # the last -m counts
 NBVAL = (
-    "--ignore=notebooks/before-update",  # copies of a student's own, made by `update`
+    "--ignore-glob=*/before-update/*",  # copies of a student's own, made by `update`
     "--nbval",
     "--nbval-current-env",
     f"--nbval-cell-timeout={CELL_SECONDS}",

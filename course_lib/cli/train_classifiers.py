@@ -5,7 +5,8 @@ from math import prod
 
 import torch
 
-from course_lib.cli.scoring import SCORERS, confusion_report, unknown
+from course_lib.cli.score_lines import confusion_report, unknown
+from course_lib.cli.scoring import SCORERS
 from course_lib.cli.train_base import Task, different, lengths, write_csv
 from course_lib.datasets.own_images import image_files, size_of
 from course_lib.experiments import recipes

@@ -6,7 +6,7 @@ A task is made from settled arguments. It has `objective`, `batches` and `config
 
 from itertools import chain
 
-from course_lib.cli.scoring import text_report, translation_report, unknown
+from course_lib.cli.score_lines import text_report, translation_report, unknown
 from course_lib.cli.train import is_main
 from course_lib.cli.train_base import Task, different, lengths, write_csv
 from course_lib.cli.train_classifiers import ImageClassification, TextClassification
@@ -15,6 +15,7 @@ from course_lib.text.unigram import unigram_loss
 from course_lib.utils.files import atomic_path
 
 SAMPLE = 400  # tokens that are written at the end
+COUNTED = 10_000_000  # tokens of the training text, for the unigram loss
 WATCHED = 20_000  # tokens of the validation text, for early stopping
 
 
@@ -145,7 +146,7 @@ class LanguageModel(Task):
         if self.args.evaluate_every:
             folder = out / "checkpoints" / "best" if is_main() else None
             self.best = KeepBest(model, lambda: mean_loss(model, ids), folder)
-        unigram = unigram_loss(self.ids["train"], len(self.tokenizer))
+        unigram = unigram_loss(self.ids["train"][:COUNTED], len(self.tokenizer))
         return {"evaluate": self.best, "unigram": unigram, **super().training(out)}
 
     def report(self):

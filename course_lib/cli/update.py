@@ -165,8 +165,11 @@ def save(paths: list[Path]) -> dict[Path, Path]:
     if not paths:
         return {}
     folder = ROOT / "notebooks" / ASIDE / time.strftime("%Y-%m-%d-%H%M%S")
-    folder.mkdir(parents=True)
-    return {path: Path(shutil.copyfile(path, folder / path.name)) for path in paths}
+    with atomic_path(folder) as part:  # whole, or not at all
+        part.mkdir()
+        for path in paths:
+            shutil.copyfile(path, part / path.name)
+    return {path: folder / path.name for path in paths}
 
 
 def report(done: dict[Path, carry.Carried], saved: dict[Path, Path]) -> None:

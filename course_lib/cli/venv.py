@@ -8,6 +8,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -97,12 +98,17 @@ def add_d2l(interpreter: Path, prefix: Path) -> None:
 
 
 def _install() -> None:
-    print(f"Setting up {VENV}. This happens only once and takes a few minutes.", flush=True)
+    if (VENV / STAMP).exists():
+        print(f"Bringing {VENV} up to date.", flush=True)
+    else:
+        print(f"Setting up {VENV}. This happens only once and takes a few minutes.", flush=True)
     _make()
     for name in pip.forget_interrupted(VENV):
         print(f"  repeating the interrupted installation of {name}")
     exact, log = ["-c", str(ROOT / "constraints.txt")], VENV / "pip.log"
-    install_torch(python(), VENV, [pinned(name) for name in WITH_TORCH], exact)
+    wanted = [pinned(name) for name in WITH_TORCH]
+    if not all(_has(VENV, one) for one in wanted):  # pip would ask the index, which may not be there
+        install_torch(python(), VENV, wanted, exact)
     pip.install(python(), [*exact, "-e", f"{ROOT}[dev]"], "the course, its tools and what they require", log)
     add_d2l(python(), VENV)
     _write(VENV / STAMP, fingerprint())
@@ -116,7 +122,7 @@ def install_torch(interpreter: Path, prefix: Path, wanted: list[str], exact: lis
     Raises SetUpError or PipError.
     """
     build = torch_build.choose(interpreter, wanted[0])
-    if not _has_torch(prefix):
+    if not _has(prefix, "torch"):
         _check_room(build.gb)
     what = f"PyTorch ({wanted[0]}, {build.name}), the largest part: about {build.wheels_gb} GB"
     pip.install(interpreter, [*exact, *build.options, *wanted], what, prefix / "pip.log")
@@ -131,9 +137,12 @@ def _has_all() -> bool:
         return False
 
 
-def _has_torch(prefix: Path) -> bool:
+def _has(prefix: Path, requirement: str) -> bool:
+    """Whether an environment has a package, such as "torch", or a version of it, such as "torch==2.13.0"."""
+    name, _, version = requirement.partition("==")
     sites = ("lib/python*/site-packages", "Lib/site-packages")
-    return any(one for site in sites for one in prefix.glob(f"{site}/torch-*.dist-info"))
+    found = [one.name for site in sites for one in prefix.glob(f"{site}/{name}-*.dist-info")]
+    return any(re.fullmatch(rf"{name}-{re.escape(version) or '.*'}(\+\w+)?\.dist-info", one) for one in found)
 
 
 def _make() -> None:

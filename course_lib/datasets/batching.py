@@ -52,19 +52,24 @@ class EpochBatchSampler(Sampler[list[int]]):
         """All batches of an epoch, each a list of indices of examples."""
         raise NotImplementedError
 
+    def compact(self, epoch: int) -> Sequence[list[int]] | Int[Tensor, "batches batch"]:
+        """The same as `batches`, in a form that may need less memory."""
+        return self.batches(epoch)
+
     def seed_of(self, epoch: int) -> int:
         return self.seed * 1_000_003 + epoch
 
     def __iter__(self) -> Iterator[list[int]]:
-        batches = self.batches(self.epoch)
+        batches = self.compact(self.epoch)
         while self.position < len(batches):
             self.position += 1
-            yield batches[self.position - 1]
+            batch = batches[self.position - 1]
+            yield batch.tolist() if isinstance(batch, Tensor) else batch
         self.epoch, self.position = self.epoch + 1, 0
 
     def __len__(self) -> int:
         """Number of batches in the current epoch."""
-        return len(self.batches(self.epoch))
+        return len(self.compact(self.epoch))
 
     def state_dict(self) -> dict[str, int]:
         """The epoch, and the number of its batches that have been yielded."""
@@ -113,11 +118,14 @@ class RandomBatchSampler(EpochBatchSampler):
         self.examples, self.stride = examples, stride
 
     def batches(self, epoch: int) -> list[list[int]]:
+        return self.compact(epoch).tolist()
+
+    def compact(self, epoch: int) -> Int[Tensor, "batches batch"]:
         rng = torch.Generator().manual_seed(self.seed_of(epoch))
         first = torch.randint(self.stride, (), generator=rng).item() if self.stride > 1 else 0
         chosen = torch.arange(first, self.examples, self.stride)
         chosen = chosen[torch.randperm(len(chosen), generator=rng)]
-        return [part.tolist() for part in chosen.split(self.batch) if len(part) == self.batch]
+        return chosen[: len(chosen) // self.batch * self.batch].view(-1, self.batch)
 
 
 class ListDataset(Dataset[Example]):

@@ -1,14 +1,19 @@
 """Exercises whose checks name the mistake: `check("01.temperature", my_function)`."""
 
+import inspect
+import textwrap
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from course_lib.exercises.checking import Verdict, grade
 from course_lib.exercises.exercise import Exercise, Mistake
+from course_lib.exercises.pieces import function_in
 from course_lib.exercises.questions import conclude, quiz, recall
 from course_lib.exercises.table import read_exercises
-from course_lib.utils.progress import remember, summary
+from course_lib.utils import progress as saved
+from course_lib.utils.device import on_colab
 
 __all__ = [
     "Exercise",
@@ -20,6 +25,7 @@ __all__ = [
     "conclude",
     "find",
     "grade",
+    "my_pieces",
     "progress",
     "quiz",
     "recall",
@@ -32,7 +38,7 @@ ENDING = "_exercises.md"
 def check(exercise_id: str, answer: Any) -> None:
     """Grade an answer and print the verdict: passed, not tried yet, or what is wrong and why.
 
-    A passed exercise is saved for `progress`.
+    A passed exercise is saved for `progress`, with the answer.
 
     answer: the student's function, or a value if the exercise asks for one.
     Raises ValueError for an unknown exercise id.
@@ -40,7 +46,7 @@ def check(exercise_id: str, answer: Any) -> None:
     verdict = grade(find(exercise_id), answer)
     print(verdict.text)
     if verdict.state == "passed":
-        remember(exercise_id)
+        saved.remember(exercise_id, answer=source(answer))
 
 
 def find(exercise_id: str) -> Exercise:
@@ -62,9 +68,83 @@ def answer_or_reference(exercise_id: str, answer: Any) -> Any:
     return answer if grade(exercise, answer).state == "passed" else exercise.reference
 
 
-def progress() -> None:
-    """Print the passed exercises, chapter by chapter, and where the progress is saved."""
-    print(summary(catalogue()))
+def my_pieces(*exercise_ids: str) -> tuple[Callable[..., Any], ...]:
+    """The functions that you wrote for these exercises, in any notebook; the references for the others.
+
+    A saved answer is checked again: one that is passed ends, and takes its arguments in the given order.
+    Prints a line for each: whose it is, and why if it is not yours.
+    Raises ValueError for an unknown exercise id, and for an exercise whose answer is a value.
+
+    >>> (softmax,) = my_pieces("01.softmax")
+    ≈ 01.softmax: ours, because yours is not passed yet
+    """
+    exercises = [find(one) for one in exercise_ids]
+    for exercise in exercises:
+        if exercise.inputs == ((),):
+            raise ValueError(f"{exercise.id} asks for a value; my_pieces returns functions")
+    return tuple(map(_piece, exercises))
+
+
+def _piece(exercise: Exercise) -> Callable[..., Any]:
+    """The saved answer if it passes, otherwise the reference."""
+    found = saved.entries().get(exercise.id, {"state": "", "answer": ""})
+    if found["state"] != "passed":
+        why = "yours is not passed yet"
+    elif not found["answer"].strip():
+        why = "only the result of yours is saved, not the code: run its check again"
+    else:
+        try:
+            answer = function_in(found["answer"], exercise.id)
+        except ValueError as error:
+            why = f"the saved code of yours does not run: {error}"
+        else:
+            verdict = grade(exercise, answer)
+            if verdict.state == "passed":
+                print(f"≈ {exercise.id}: yours")
+                return answer
+            reason = verdict.mistake or " ".join(verdict.text.splitlines()[1:]) or "it is not finished"
+            why = f"the saved code of yours fails: {reason}"
+    print("≈", textwrap.shorten(f"{exercise.id}: ours, because {why}", 200, placeholder=" …"))
+    return exercise.reference
+
+
+def source(answer: Any) -> str:
+    """An answer as text: the code of a function, where Python still has it, or a value."""
+    if not callable(answer):
+        return repr(answer)
+    try:
+        return textwrap.dedent(inspect.getsource(answer))
+    except (OSError, TypeError):
+        return ""
+
+
+def progress(export: str | None = None, load: str | None = None, show: str | None = None) -> None:
+    """Print the passed exercises, chapter by chapter, and where the progress is saved.
+
+    export: instead, write all progress and answers to this file, to take them to another computer; on Colab,
+        the browser downloads it.
+    load: first, add the progress in a file that was exported elsewhere.
+    show: instead, print the answer with which an exercise was passed, such as "01.softmax".
+    Raises ValueError for a file that holds no progress, and for an exercise that was not passed.
+    """
+    if show is not None:
+        if show not in saved.passed():
+            raise ValueError(f"{find(show).id} is not passed yet, so no answer is saved")
+        return print(saved.entries()[show]["answer"].rstrip() or "Only the result is saved, not the answer.")
+    if export is not None:
+        saved.export(export)
+        print(f'Your progress is in {export}. On the other computer: progress(load="{export}")')
+        return download(export) if on_colab() else None
+    if load is not None:
+        print(f"{saved.load(load)} entries read from {load}")
+    print(saved.summary(catalogue()))
+
+
+def download(path: str) -> None:
+    """Have the browser download a file from Colab's machine."""
+    from google.colab import files
+
+    files.download(path)
 
 
 def catalogue() -> dict[str, Exercise]:

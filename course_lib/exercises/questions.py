@@ -12,7 +12,8 @@
       *confusing LayerNorm with BatchNorm* One sentence of feedback.
 
 The words between asterisks name the misconception: `*05.pre_norm: your code has no norm*` is the mistake
-that the exercise calls so. The questions are printed as Markdown, so they need no widget.
+that the exercise calls so. The questions are printed as Markdown, so they need no widget. Answers are saved
+for `progress`.
 """
 
 import re
@@ -22,6 +23,7 @@ from functools import cache
 from pathlib import Path
 
 from course_lib.utils.chapters import CHAPTER
+from course_lib.utils.progress import remember
 
 FOLDER = Path(__file__).parents[1] / "chapters"
 ITEM = re.compile(r"(?m)^- (.+)\n?((?:  .+\n?)*)")
@@ -108,6 +110,7 @@ def conclude(chapter: str, text: object) -> Text:
     if words < FEWEST_WORDS:
         said = f"Only {words} words so far. " if words else "Not written yet. "
         return Text(f"{said}Answer in two or three sentences between the quotes, and run the cell.")
+    remember(f"{chapter}.conclusion", "written", str(text))
     head = "Which of these does your answer mention? Check it against each, then open our answer below."
     return Text("\n".join([head, "", *(f"- {point}" for point in points)]))
 
@@ -187,6 +190,8 @@ def _marked(questions: list[Question], answers: object) -> Text:
         )
     if len(given) != len(questions) or set(given) - set(LETTERS):
         return Text(f"{answers!r} is not {count} letters from a to d, one for each question.")
+    for letter, question in zip(given, questions, strict=True):
+        remember(question.id, "right" if letter == question.right else "wrong", letter)
     lines = [_feedback(*one) for one in zip(range(1, 10), given, questions, strict=False)]
     return Text("\n".join(f"- {line}" for line in lines))
 

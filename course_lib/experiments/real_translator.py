@@ -27,15 +27,16 @@ from course_lib.utils.files import atomic_path
 STORED = Path(__file__).parent / "models" / "spanish"
 SCORES = "scores.json"
 BEAM = 4
-SENTENCES = [  # the first four are the lectures' own; whatever comes out is shown
+SENTENCES = [
     "The car was running.",
-    "I was talking to my friend about his old car to find out if it was still running reliably.",
-    "What is the current state of Charlie's old car?",
     "I am a student.",
     "The old man is reading a red book in the garden.",
     "She often sleeps in the kitchen.",
     "Where can I buy a ticket for the train?",
     "If I had more time, I would learn to play the piano.",
+    # two failures, which widgets show as such: an invented word, and nonsense
+    "I was talking to my friend about his old car to find out if it was still running reliably.",
+    "What is the current state of Charlie's old car?",
 ]
 
 

@@ -21,7 +21,6 @@ def unigram_loss(ids: Sequence[int] | Int[Tensor, " n"], vocab: int, label_smoot
     counted = torch.as_tensor(ids).flatten()
     if not len(counted):
         raise ValueError("there are no ids to count")
-    # part by part, because it copies to int64, and a long text may be in a file
-    counts = sum(torch.bincount(part, minlength=vocab) for part in counted.split(2**24)).double()
+    counts = torch.bincount(counted, minlength=vocab).double()
     smoothed = (1 - label_smoothing) * counts / counts.sum() + label_smoothing / vocab
-    return -torch.special.xlogy(smoothed, smoothed).sum().item()
+    return -float(torch.special.xlogy(smoothed, smoothed).sum())

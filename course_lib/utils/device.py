@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
+from course_lib.utils.missing_names import advise_on_missing_names
+
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
@@ -127,7 +129,11 @@ def on_colab() -> bool:
 
 
 def device_summary() -> str:
-    """One line for the top of a notebook: the best device, and on Colab how to get a GPU."""
+    """One line for the top of a notebook: the best device, and on Colab how to get a GPU.
+
+    From then on, a cell that lacks a name says which cells to run first.
+    """
+    advise_on_missing_names()
     if (device := best_device()).type != "cpu":
         return f"≈ device: {device_name(device)} (GPU)"
     hint = "; for a GPU: Runtime → Change runtime type" if on_colab() else ""

@@ -1,55 +1,108 @@
-"""Progress: which exercises are passed, kept in this session and in a folder of the user.
+"""Progress: what a student has passed and answered, kept in this session and in one small JSON file.
 
-The folder holds one empty file per passed exercise, named after its id. Empty files cannot be corrupted,
-several notebooks can write at once, and deleting a file reopens its exercise. The folder is
-`~/.course_lib/passed` or `$COURSE_PROGRESS`. If it is not writable, or the variable is set but empty, the
-progress lasts only for the session. Nothing is sent anywhere.
+The file `progress.json` maps a key, such as the id of an exercise, to an entry, `{"state": "passed",
+"answer": "def …"}`. It is replaced as a whole, after what other notebooks wrote has been read. It lies in
+`~/.course_lib`, on Colab in Google Drive where that is mounted, or in the folder `$COURSE_PROGRESS`. Where it
+cannot be written, or if the variable is set but empty, the progress lasts only for the session. Nothing is
+sent anywhere.
 """
 
+import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeAlias
 
 from course_lib.utils.device import on_colab
+from course_lib.utils.files import atomic_path
 
 PASSED, OPEN = "■", "□"
+DONE = ("passed", "right")  # states that stay
+FILE = "progress.json"
+DRIVE = Path("/content/drive/MyDrive")  # where Colab mounts it
+LONGEST = 20_000  # characters of an answer that is kept
 
-_session: set[str] = set()
+Entries: TypeAlias = dict[str, dict[str, str]]
+
+_session: Entries = {}
+_said: set[str] = set()
 
 
-def folder() -> Path | None:
-    """The folder of passed exercises; None if only the session keeps them."""
+def file() -> Path | None:
+    """Where the progress is saved, whether it exists or not; None if only the session keeps it."""
     chosen = os.environ.get("COURSE_PROGRESS")
-    with suppress(OSError, RuntimeError):  # not writable, or the user has no home folder
-        place = Path(chosen) if chosen is not None else Path.home() / ".course_lib" / "passed"
-        if chosen != "":
-            place.mkdir(parents=True, exist_ok=True)
-            return place if os.access(place, os.W_OK) else None
+    if chosen is not None:
+        return Path(chosen) / FILE if chosen else None
+    if on_colab() and DRIVE.is_dir():
+        return DRIVE / "course_lib" / FILE
+    with suppress(RuntimeError):  # the user has no home folder
+        return Path.home() / ".course_lib" / FILE
     return None
 
 
-def remember(exercise_id: str) -> None:
-    """Save that an exercise was passed."""
-    _session.add(exercise_id)
-    if place := folder():
-        with suppress(OSError):  # a full disk must not interrupt the lesson
-            (place / exercise_id).touch()
+def remember(key: str, state: str = "passed", answer: str = "") -> None:
+    """Save the state of an exercise ("passed"), a question ("right", "wrong") or a text, and the answer.
+
+    What was passed or right stays so. Never raises: if the file cannot be written, one line says so, once.
+    """
+    _keep({key: {"state": state, "answer": answer[:LONGEST]}})
+
+
+def _keep(new: Entries) -> None:
+    _session.update(_merged(new, _session))
+    place = file()
+    if place is None:
+        return
+    try:
+        before = _read(place)
+        after = _merged(_session, before)
+        if after != before:
+            _write(place, after)
+    except OSError as error:
+        _say(f"Your progress cannot be saved in {place.parent}: {error.strerror or error}.")
+    except ValueError:
+        _say(f"Your progress cannot be saved: {place} is damaged. Rename or delete that file.")
+
+
+def entries() -> Entries:
+    """All that is saved, by key, from this session and earlier ones."""
+    place = file()
+    if place is not None:
+        with suppress(OSError, ValueError):
+            return _merged(_session, _read(place))
+    return dict(_session)
 
 
 def passed() -> set[str]:
     """Ids of the exercises passed in this session or an earlier one."""
-    place = folder()
-    return _session | ({path.name for path in place.iterdir()} if place else set())
+    return {key for key, entry in entries().items() if entry["state"] == "passed"}
+
+
+def export(path: str | os.PathLike[str]) -> None:
+    """Write all progress to a file, for another computer. Raises OSError if it cannot be written."""
+    _write(Path(path), entries())
+
+
+def load(path: str | os.PathLike[str]) -> int:
+    """Add the progress in an exported file to the present one; returns how many entries it has.
+
+    Raises OSError if the file cannot be read, and ValueError if it is no such file.
+    """
+    try:
+        found = _parsed(Path(path).read_text(encoding="utf-8"))
+    except ValueError:
+        raise ValueError(f"{path} is not a file that progress(export=…) wrote") from None
+    _keep(_merged(entries(), found))
+    return len(found)
 
 
 def summary(exercises: Iterable[str]) -> str:
-    """Progress report: one line per chapter, with its passed and open exercises."""
+    """Progress report: one line per chapter with its passed and open exercises, and one for other answers."""
     chapters: dict[str, list[str]] = {}
     for one in exercises:
         chapters.setdefault(one.partition(".")[0], []).append(one)
-    done = passed()
-    known = [one for ids in chapters.values() for one in ids]
+    done, known = passed(), [one for ids in chapters.values() for one in ids]
     lines = [f"{len(done.intersection(known))} of {len(known)} exercises passed"]
     for chapter, ids in chapters.items():
         marks = "".join(PASSED if one in done else OPEN for one in ids)
@@ -58,18 +111,70 @@ def summary(exercises: Iterable[str]) -> str:
             f"chapter {chapter:3} {marks:12} {len(ids) - len(to_do):2} of {len(ids):2}"
             + (f"   next: {to_do[0]}" if to_do else "   all passed")
         )
-    return "\n".join(
-        f"≈ {line}" for line in [*lines, location()]
-    )  # ≈ marks output that differs between machines
+    lines += filter(None, [answered(), location()])
+    return "\n".join(f"≈ {line}" for line in lines)  # ≈ marks output that differs between machines
+
+
+def answered() -> str:
+    """How many questions were answered, and how many right, in one line; empty if there are none."""
+    states = [entry["state"] for entry in entries().values()]
+    right, wrong = states.count("right"), states.count("wrong")
+    return f"closed-book questions: {right} of {right + wrong} answered right" if right + wrong else ""
 
 
 def location() -> str:
     """Where the progress is saved, and for how long."""
-    place = folder()
-    if place is None:
+    place = file()
+    if place is None or not _can_write(place.parent):
         return "kept until this notebook's kernel stops"
-    with suppress(ValueError):  # a folder outside the home folder is shown in full
+    if on_colab() and not place.is_relative_to(DRIVE):
+        return 'kept until Colab takes this machine back; to download it: progress(export="progress.json")'
+    with suppress(ValueError, RuntimeError):  # a folder outside the home folder is shown in full
         place = Path("~") / place.relative_to(Path.home())
-    if on_colab():
-        return f"saved in {place.as_posix()} until Colab reclaims this machine"
-    return f"saved in {place.as_posix()}; to redo an exercise, delete the file with its name"
+    return f"saved in {place.as_posix()}"
+
+
+def _can_write(folder: Path) -> bool:
+    """Whether the folder can be written to, or made."""
+    existing = next((one for one in (folder, *folder.parents) if one.exists()), folder)
+    return existing.is_dir() and os.access(existing, os.W_OK)
+
+
+def _merged(new: Entries, old: Entries) -> Entries:
+    """Both, the new ones first; but what was passed or right stays so."""
+    kept = {key for key, entry in old.items() if entry["state"] in DONE}
+    return old | {key: entry for key, entry in new.items() if entry["state"] in DONE or key not in kept}
+
+
+def _read(place: Path) -> Entries:
+    """What a file holds; if there is none, what an earlier version of the course saved beside it."""
+    try:
+        return _parsed(place.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        earlier = place.parent / "passed"  # one empty file per passed exercise
+        names = [path.name for path in earlier.iterdir()] if earlier.is_dir() else []
+        return {name: {"state": "passed", "answer": ""} for name in sorted(names) if not name.startswith(".")}
+
+
+def _parsed(text: str) -> Entries:
+    """The entries in a text. Raises ValueError if it holds none."""
+    found = json.loads(text)
+    keys = {"state", "answer"}
+    if not isinstance(found, dict) or not all(
+        isinstance(entry, dict) and set(entry) == keys and all(isinstance(one, str) for one in entry.values())
+        for entry in found.values()
+    ):
+        raise ValueError("no progress")
+    return found
+
+
+def _write(place: Path, found: Entries) -> None:
+    with atomic_path(place) as part:
+        part.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def _say(text: str) -> None:
+    """Print a line, once in a session."""
+    if text not in _said:
+        _said.add(text)
+        print(f"{text} It lasts until this kernel stops.")

@@ -26,11 +26,17 @@ WHITEGRID = {
     "axes.grid": True, "axes.facecolor": "white", "grid.linestyle": "-", "lines.solid_capstyle": "round",
     "patch.edgecolor": "w", "patch.force_edgecolor": True,
 }  # fmt: skip
+# Settings of a machine and its windows. All others are set, for a user's own may need LaTeX.
+THEIRS = (
+    "animation", "backend", "date", "docstring", "figure.dpi", "figure.hooks", "figure.max", "figure.raise",
+    "interactive", "keymap", "macosx", "pdf", "pgf", "ps", "savefig.directory", "svg", "timezone", "tk",
+    "toolbar", "webagg",
+)  # fmt: skip
 PROJECTED_FONT_SIZE = 18  # in points; ordinary figures have 10
 
 
 def use_style(projector: bool = False) -> None:
-    """Set the course's matplotlib style for every figure made from now on.
+    """Set the course's matplotlib style for every figure made from now on, whatever was set before.
 
     projector: text of at least 16 pt and thicker lines, readable from the last row; otherwise at least 9 pt.
     """
@@ -45,10 +51,12 @@ def style_context(projector: bool | None = None) -> Iterator[None]:
     the library's own figures too.
     """
     settings = _settings(is_projected() if projector is None else projector)
-    if all(mpl.rcParams[name] == value for name, value in settings.items()):
-        yield  # nothing to set, and saving and restoring everything would take milliseconds of every redraw
+    now = dict.__getitem__  # matplotlib's own takes longer
+    to_set = {name: value for name, value in settings.items() if now(mpl.rcParams, name) != value}
+    if not to_set:
+        yield  # saving and restoring everything would take milliseconds of every redraw
         return
-    with mpl.rc_context(settings):
+    with mpl.rc_context(to_set):
         yield
 
 
@@ -60,7 +68,8 @@ def is_projected() -> bool:
 @cache
 def _settings(projector: bool) -> Mapping[str, Any]:
     large, small, line = (PROJECTED_FONT_SIZE, 16, 3.5) if projector else (10, 9, 1.8)
-    return mpl.RcParams({
+    return dict(mpl.RcParams({
+        **{name: value for name, value in mpl.rcParamsDefault.items() if not name.startswith(THEIRS)},
         **WHITEGRID,
         **dict.fromkeys(("font.size", "axes.labelsize", "legend.title_fontsize"), large),
         **dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), small),
@@ -71,4 +80,4 @@ def _settings(projector: bool) -> Mapping[str, Any]:
         "axes.axisbelow": True, "legend.frameon": False, "font.family": "DejaVu Sans",
         "figure.figsize": (9, 6) if projector else (6, 3.6), "figure.facecolor": "white",
         "figure.constrained_layout.use": True, "savefig.bbox": None,
-    })  # fmt: skip
+    }))  # fmt: skip

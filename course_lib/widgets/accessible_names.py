@@ -1,21 +1,19 @@
 """Accessible names and keyboard behavior that ipywidgets lacks, added in the browser."""
 
-from pathlib import Path
-
 import anywidget
 
-SCRIPT = Path(__file__).parent / "js" / "accessible_names.js"
+from course_lib.widgets.modules import joined
 
 
 class AccessibleNames(anywidget.AnyWidget):
     """Invisible widget that names the sliders, buttons and pictures of the box that it is in.
 
     A slider's handle gets its label as its accessible name, and the displayed value as its value; a picture
-    gets the line of text below it. While a control has the focus, JupyterLab's shortcuts are off: otherwise,
-    `x` would cut the cell.
+    gets the line of text below it. While a control has the focus, JupyterLab's single-key shortcuts are off:
+    otherwise, `x` would cut the cell. Those with Ctrl or Cmd work: Ctrl+S saves.
     """
 
-    _esm = SCRIPT.read_text(encoding="utf-8")
+    _esm = joined("accessible_names.js")
 
     def __init__(self) -> None:
         super().__init__()

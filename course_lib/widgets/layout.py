@@ -9,27 +9,15 @@ import ipywidgets
 from course_lib.widgets.accessible_names import AccessibleNames
 
 TALL, FEW = 0.55, 5  # least height/width of a tall picture; most controls with room for text below them
-STYLE = """<style>
-.course-explorer { container-type: inline-size; width: 100%; box-sizing: border-box; padding: 0 6px;
-  overflow: visible; }
-.course-explorer .course-style, .course-explorer .course-names { display: none; }
-.course-explorer .course-frame { display: grid; gap: 0.3em 1.2em; overflow: visible; align-content: start;
-  grid-template-columns: minmax(0, 1fr); }
-.course-explorer .course-controls { display: flex; flex-flow: row wrap; overflow: visible; }
-.course-explorer .course-picture { height: auto; object-fit: contain; object-position: left top; }
-.course-explorer .course-words { height: auto; min-width: 0; overflow: visible; }
-.course-explorer .course-controls .widget-toggle-buttons { display: flex; width: auto; height: auto; }
-.course-explorer .course-controls .widget-toggle-buttons > .widget-label { flex: none; margin-right: 0.4em; }
-.course-explorer .noUi-target, .course-explorer .ui-slider { border: 1px solid; }
-.course-explorer .noUi-handle, .course-explorer .ui-slider-handle { border: 2px solid; }
-.course-explorer .course-controls .widget-slider { overflow: visible; } /* of the handle, at both ends */
-.course-explorer .course-words table { display: block; max-width: 100%; overflow-x: auto; }
-.course-explorer .course-controls .jupyter-button { width: auto; height: auto; line-height: 1.3;
-  padding: 0.2em 0.6em; white-space: normal; }
-.course-explorer .course-controls .jupyter-button.mod-active { font-weight: bold;
-  text-decoration: underline; }
-@container (min-width: 60rem) {
-  .course-explorer .course-frame { grid-template: "controls picture" minmax(0, max-content)
+
+
+def beside(width: str, kind: str) -> str:
+    """Rules for pages with room for the controls beside the picture. kind: a selector of widgets."""
+    rules = BESIDE.replace(".course-explorer", f".course-explorer{kind}")
+    return f"@container (min-width: {width}) {{\n{rules}\n}}"
+
+
+BESIDE = """  .course-explorer .course-frame { grid-template: "controls picture" minmax(0, max-content)
     "controls words" auto "controls ." minmax(0, 1fr) / max(17em, 18rem) minmax(0, 1fr); }
   .course-explorer .course-tall { grid-template: "controls picture" auto "words picture" minmax(0, 1fr)
     / max(17em, 18rem) minmax(0, 1fr); }
@@ -41,8 +29,29 @@ STYLE = """<style>
   .course-explorer .course-controls > .widget-toggle-buttons { flex-wrap: wrap; height: auto; }
   .course-explorer .course-controls .slider-container { flex: 1 1 0; min-width: 0; }
   .course-explorer .course-controls > :not(.widget-checkbox) > .widget-label { flex: 1 0 100%; height: auto;
-    line-height: 1.25; text-align: left; margin: 0; }
-}
+    line-height: 1.25; text-align: left; margin: 0; }"""
+STYLE = """<style>
+.course-explorer { container-type: inline-size; width: 100%; box-sizing: border-box; padding: 0 6px;
+  overflow: visible; }
+.course-explorer .course-style, .course-explorer .course-names { display: none; }
+.course-explorer .course-frame { display: grid; gap: 0.3em 1.2em; overflow: visible; align-content: start;
+  grid-template-columns: minmax(0, 1fr); }
+.course-explorer .course-controls { display: flex; flex-flow: row wrap; overflow: visible; }
+.course-explorer .course-picture { height: auto; object-fit: contain; object-position: left top; }
+.course-explorer .course-words { height: auto; min-width: 0; overflow: visible; overflow-wrap: break-word; }
+.course-explorer .course-controls .widget-toggle-buttons { display: flex; width: auto; height: auto; }
+.course-explorer .course-controls .widget-toggle-buttons > .widget-label { flex: none; margin-right: 0.4em; }
+.course-explorer .noUi-target, .course-explorer .ui-slider { border: 1px solid; }
+.course-explorer .noUi-handle, .course-explorer .ui-slider-handle { border: 2px solid; }
+.course-explorer .course-controls .widget-slider { overflow: visible; } /* of the handle, at both ends */
+.course-explorer .course-words table { display: block; max-width: 100%; overflow-x: auto; }
+.course-explorer .course-controls .jupyter-button { width: auto; height: auto; line-height: 1.3;
+  padding: 0.2em 0.6em; white-space: normal; }
+.course-explorer .course-controls .jupyter-button.mod-active { font-weight: bold;
+  text-decoration: underline; }
+"""
+STYLE += beside("60rem", ":not(.course-projected)") + beside("68rem", ".course-projected")  # larger letters
+STYLE += """
 .course-projected { --course-letters: clamp(18px, 1.6vw, 36px); font-size: var(--course-letters);
   --jp-widgets-font-size: var(--course-letters); --jp-widgets-inline-width: 24em;
   --jp-widgets-inline-height: 1.5em; --jp-widgets-inline-label-width: 7em;
@@ -50,6 +59,7 @@ STYLE = """<style>
 .course-projected * { font-size: var(--course-letters); }
 .course-projected .course-words * { font-size: calc(0.88 * var(--course-letters)); }
 .course-projected .course-words rt { font-size: calc(0.6 * var(--course-letters)); }
+.course-projected .widget-checkbox input[type="checkbox"] { width: 1em !important; height: 1em !important; }
 .course-projected .widget-readout { min-width: 3em; }
 .course-projected .course-picture { width: 100%; max-height: min(100%, 100vh - 6rem); }
 </style>"""

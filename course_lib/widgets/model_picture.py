@@ -16,12 +16,14 @@ from course_lib.viz.style import PALETTE, style_context
 from course_lib.widgets.heatmap import shortened
 from course_lib.widgets.model_tour import Step
 from course_lib.widgets.model_trace import BlockTrace, Trace
+from course_lib.widgets.token_words import shown
 
 WIDTH, HEIGHT = 11.0, 5.2  # inches
 ENCODER, DECODER, NEXT = PALETTE[0], PALETTE[4], PALETTE[3]
 BARS = 6
 LINE, LETTERS = 0.205, 150  # of the tour below the picture: inches and letters to the line
 AT_WORK = "In a running notebook, the tour opens these parts one by one:"
+AT_REST = "Run the notebook up to this cell to open the boxes and to type your own sentence."
 Point: TypeAlias = tuple[float, float]
 
 
@@ -35,17 +37,19 @@ def picture(
     with style_context(projector=False):
         rows = 2 if trace.encoder else 1
         height = HEIGHT if trace.encoder else HEIGHT * 0.6
-        words = [AT_WORK, *(f"{i}  {one['text']}" for i, one in enumerate(tour, start=1))] if tour else []
+        words = (
+            [AT_WORK, *(f"{i}  {one['text']}" for i, one in enumerate(tour, start=1))] if tour else [AT_REST]
+        )
         lines = [line for one in words for line in textwrap.wrap(one, LETTERS)]
-        below = LINE * (0.5 + len(lines)) if tour else 0.0
+        below = LINE * (0.5 + len(lines))
         whole = Figure(figsize=(WIDTH, height + below), layout="none")
-        figure, foot = whole.subfigures(2, 1, height_ratios=(height, below or 1e-6))
+        figure, foot = whole.subfigures(2, 1, height_ratios=(height, below))
         figure.text(0.02, 1 - 0.22 / height, f"“{shortened(sentence, 90)}”", fontsize=12, va="center")
         columns = max(1 + len(trace.encoder), 2 + len(trace.decoder))
         grid = Grid(figure, rows, columns)
         read = trace.prompt + step
         if trace.encoder:
-            grid.words(0, 0, "English tokens", trace.source, ENCODER)
+            grid.words(0, 0, "Source tokens", trace.source, ENCODER)
             for i, block in enumerate(trace.encoder):
                 grid.block(0, i + 1, block, len(trace.source), ENCODER)
         last = rows - 1
@@ -58,7 +62,7 @@ def picture(
                 grid.across(columns - 1, i + 1)
         if tour:
             grid.number_steps(columns - 1)
-            foot.text(0.02, 1, "\n".join(lines), va="top", fontsize=10, linespacing=1.45)
+        foot.text(0.02, 1, "\n".join(lines), va="top", fontsize=10, linespacing=1.45)
         return figures.png(whole, figures.CSS_DPI * 1.5)
 
 
@@ -139,7 +143,7 @@ class Grid:
         p, ids = logits.softmax(-1).topk(BARS)
         axes = self.figure.add_axes((left + 0.4 * width, bottom + 0.03, 0.55 * width, height - 0.12))
         axes.barh(range(BARS), p.tolist(), color=NEXT)
-        names = [words[i].removeprefix("▁") for i in ids.tolist()]
+        names = [shown(words, i).removeprefix("▁") for i in ids.tolist()]
         axes.set(xlim=(0, 1), ylim=(BARS - 0.4, -0.6), yticks=range(BARS), xticks=[])
         axes.set_yticklabels(names)
         axes.grid(False)

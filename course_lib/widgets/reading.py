@@ -52,16 +52,16 @@ def model_of(
     return model, tokens, list(prompts)
 
 
-def encode(tokens: Vocabulary, prompt: str, most: int) -> list[int]:
-    """Token ids of a prompt.
+def encode(tokens: Vocabulary, prompt: str, most: int, unknown_id: int | None = UNK) -> list[int]:
+    """Token ids of a prompt. unknown_id: None for a vocabulary without such a token.
 
     Raises ValueError for an empty prompt, for unknown tokens, and for more than `most` tokens.
     """
     ids = tokens.encode(prompt)
     if not ids:
         raise ValueError("The prompt is empty: the model needs at least one token to start from.")
-    if UNK in ids:
-        raise ValueError(unknown(tokens, prompt, ids.count(UNK)))
+    if unknown_id is not None and unknown_id in ids:
+        raise ValueError(unknown(tokens, prompt, ids.count(unknown_id)))
     if len(ids) > most:
         raise ValueError(f"The prompt has {len(ids)} tokens, but at most {most} fit.")
     return ids

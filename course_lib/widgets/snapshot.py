@@ -11,7 +11,7 @@ from PIL import Image
 
 from course_lib.viz import figures
 
-NOTE = "Run the notebook to use the controls. Shown here: "
+NOTE = "Run the notebook up to this cell to use the controls. Shown here: "
 LETTER = 0.57  # of the font size: the mean width of a letter of DejaVu Sans
 LINE = 1.5  # of the font size: the height of a line
 LONGEST = 60  # letters of a text that is typed or chosen

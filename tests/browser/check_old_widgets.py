@@ -7,7 +7,7 @@ controls, and the sliders of jQuery.
 from collections.abc import Iterator
 
 import pytest
-from helpers.browser.moves import HANDLE, Frame, every_move
+from helpers.browser.moves import BY_KEYS, BY_MOUSE, HANDLE, Frame, every_move
 from helpers.browser.pages import Trouble, open_chapter, open_lab, page_of
 from helpers.browser.report import ARTIFACTS
 
@@ -35,6 +35,7 @@ def test_every_control_moves_the_picture_and_the_text(page, lab, exhibit: Exhibi
     frame.place.screenshot(path=ARTIFACTS / f"ipywidgets 7-{exhibit.widget}.png")
     kinds = [frame.place.locator(one).count() > 0 for one in HANDLE.split(", ")]
     assert kinds == [False, True], "these are not the sliders of ipywidgets 7"
-    assert not [move for move, seen in every_move(frame) if not seen.everything]
+    seen = [*every_move(frame, BY_KEYS), *every_move(frame, BY_MOUSE)]
+    assert not [move for move, one in seen if not one.everything]
     assert not [error for error in trouble.errors if error != MATHJAX] and not trouble.foreign
     assert "Traceback" not in lab.log.read_text()

@@ -150,25 +150,21 @@ def test_a_click_in_the_confusion_matrix_shows_its_images(front_end) -> None:
     assert not trouble.errors
 
 
-@pytest.mark.parametrize("widget", ["heads", "mask"])
-def test_how_long_the_kernel_takes_to_answer_a_click(front_end, widget: str, report) -> None:
+def test_how_long_the_kernel_takes_to_answer_a_click(front_end, report) -> None:
     name, page, _ = front_end
-    frame = opened(page, widget)
-    size = len(WORDS) if widget == "heads" else 5
+    frame, size = opened(page, "heads"), len(WORDS)
     cells = Map(frame, 1, size, size)
     frame.place.first.evaluate(WATCH_TEXT)
     for i in range(TIMED):
         cells.click(i % size, (i + 1) % size)
         page.wait_for_function("n => answers.length >= n", arg=i + 1)
         page.wait_for_timeout(100)
-    report.add(f"{name}: click", f"{widget}_explorer", page.evaluate("answers"))
+    report.add(f"{name}: click", "heads_explorer", page.evaluate("answers"))
 
 
-@pytest.mark.parametrize("how", ["keys", "clicks"])
-def test_nothing_grows_while_it_is_used(front_end, capsys, how: str) -> None:
+def test_nothing_grows_while_it_is_used(front_end, capsys) -> None:
     name, page, _ = front_end
-    frame = opened(page, "heads")
-    cells = Map(frame, 0, 6, 6)
+    cells, how = Map(opened(page, "heads"), 0, 6, 6), {"JupyterLab": "keys", "Voilà": "clicks"}[name]
     cells.click(0, 0)
     move(page, cells, how, 50)
     growth = Growth(page)

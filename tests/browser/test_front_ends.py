@@ -1,4 +1,7 @@
-"""Every widget in JupyterLab and on the page of `present`: it appears, and all its controls move it."""
+"""Every widget in JupyterLab and on the page of `present`: it appears, and all its controls move it.
+
+In JupyterLab by the keys, of which it takes some for itself, and on the other page by the mouse.
+"""
 
 import time
 import urllib.error
@@ -9,7 +12,7 @@ import pytest
 
 pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
 
-from helpers.browser.moves import Frame, every_move  # noqa: E402
+from helpers.browser.moves import BY_KEYS, BY_MOUSE, Frame, every_move  # noqa: E402
 from helpers.browser.pages import open_chapter, open_lab, open_voila, page_of  # noqa: E402
 from helpers.browser.report import ARTIFACTS  # noqa: E402
 
@@ -18,6 +21,7 @@ from course_lib.chapters.gallery import BROWSER_DRAWN, EXHIBITS, Exhibit  # noqa
 EXPLORERS = [exhibit for exhibit in EXHIBITS if exhibit.widget not in BROWSER_DRAWN]
 OPEN = {"JupyterLab": open_lab, "Voilà": open_voila}
 SERVER = {"JupyterLab": "lab", "Voilà": "voila"}
+MOVES = {"JupyterLab": BY_KEYS, "Voilà": BY_MOUSE}
 
 
 @pytest.fixture(scope="module", params=OPEN)
@@ -40,7 +44,7 @@ def test_every_control_moves_the_picture_and_the_text(front_end, exhibit: Exhibi
     frame.appears()
     frame.place.screenshot(path=ARTIFACTS / f"{name}-{exhibit.widget}.png")
     idle = []
-    for move, seen in every_move(frame):
+    for move, seen in every_move(frame, MOVES[name]):
         report.add(name, exhibit.widget, seen.milliseconds)
         if not seen.everything:
             idle.append(f"{move}: {seen.pictures} new pictures, {seen.texts} new texts")

@@ -12,7 +12,7 @@ from helpers.browser.report import ARTIFACTS  # noqa: E402
 from playwright.sync_api import Locator, Page, expect  # noqa: E402
 
 from course_lib.chapters.ch06_translation.translation_trace import write  # noqa: E402
-from course_lib.cli import maps_page  # noqa: E402
+from course_lib.cli import explorer_page, maps_page  # noqa: E402
 from course_lib.experiments.real_translator import real_translator  # noqa: E402
 from course_lib.widgets.reading import read  # noqa: E402
 from course_lib.widgets.toy_lm import small_world  # noqa: E402
@@ -145,8 +145,8 @@ def test_how_long_a_click_takes(disk, name, report) -> None:
     assert len(spent) == TIMES
 
 
-@pytest.mark.parametrize("name", ["heads_explorer", "translation_explorer"])
-def test_nothing_grows_while_it_is_used(disk, capsys, name) -> None:
+def test_nothing_grows_while_it_is_used(disk, capsys) -> None:
+    name = "translation_explorer"
     rows, columns = MOVED[name]
     cells = disk.locator(f"#{name} .attention-map-cells").first
 
@@ -170,3 +170,20 @@ def test_the_name_of_the_rows_keeps_off_their_labels(browser, tmp_path, monkeypa
         maps = page.locator(".attention-map").evaluate_all(ROOM)
         assert len(maps) == 3
         assert all(one["gap"] >= 5 and one["excess"] <= 1 for one in maps), maps
+
+
+@pytest.mark.parametrize("missing", ["DecompressionStream", "Array.prototype.at"])
+@pytest.mark.parametrize("make", [maps_page, explorer_page], ids=lambda one: one.__name__)
+def test_an_older_browser_is_told_so_in_one_sentence(
+    browser, tmp_path, make, missing: str, monkeypatch
+) -> None:
+    monkeypatch.setattr(maps_page, "CONTROLS", {})  # the pages' data take minutes to compute
+    monkeypatch.setattr(explorer_page, "EXAMPLES", {"translator": explorer_page.SENTENCES[:1]})
+    make.main([str(tmp_path / "page.html")])
+    for old in (False, True):
+        with page_of(browser) as (page, _):
+            if old:
+                page.add_init_script(f"delete {missing}")
+            page.goto((tmp_path / "page.html").as_uri())
+            told = page.get_by_text("This page needs a newer browser")
+            assert told.is_visible() == old

@@ -1,16 +1,20 @@
 """On the page of `present`, every widget lies in the window of a projector: nothing needs to be scrolled."""
 
+import time
 from collections.abc import Iterator
 
+import psutil
 import pytest
 
 pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
 
 from helpers.browser.moves import Frame  # noqa: E402
-from helpers.browser.pages import open_chapter, open_voila, page_of  # noqa: E402
+from helpers.browser.pages import contrast, open_chapter, open_voila, page_of  # noqa: E402
 from helpers.browser.report import ARTIFACTS  # noqa: E402
+from helpers.browser.servers import Server, presented  # noqa: E402
 
 from course_lib.chapters.gallery import BROWSER_DRAWN, EXHIBITS, Exhibit, exhibits  # noqa: E402
+from course_lib.experiments.real_translator import SENTENCES  # noqa: E402
 
 SIZES = ((1280, 720), (1920, 1080))
 DRAWN = [exhibit for exhibit in EXHIBITS if exhibit.widget not in BROWSER_DRAWN]
@@ -18,6 +22,7 @@ SMALLEST = 0.38  # of the window's width: a picture
 LETTERS = 1 / 45  # of the window's height: the line of text
 OUTSIDE = """frame => [...frame.querySelectorAll("*")].flatMap(part => {
   const {left, top, right, bottom, width, height} = part.getBoundingClientRect();
+  if (part.closest(".course-words")?.contains(part.parentElement)) return []; // it may scroll
   const inside = left >= 0 && top >= 0 && right <= innerWidth + 1 && bottom <= innerHeight + 1;
   const name = `${part.tagName} ${part.className}: ${left}-${right}, ${top}-${bottom}`;
   return inside || !width || !height ? [] : [name];
@@ -31,67 +36,147 @@ PICTURE = """frame => {
   const together = Math.max(...maps.map(map => map.right)) - Math.min(...maps.map(map => map.left));
   return Math.max(...pictures, together);
 }"""
-# texts, maps, and controls of which the box around them shows only a part; fields and menus may be longer
+# maps and controls of which the box around them shows only a part; fields and menus may be longer, and text
+# may scroll
 CUT = """frame => [...frame.querySelectorAll("*")].filter(part => {
   const {overflowX, overflowY, clipPath} = getComputedStyle(part);
   const tall = overflowY !== "visible" && part.scrollHeight > part.clientHeight + 2;
   const wide = overflowX !== "visible" && part.scrollWidth > part.clientWidth + 2;
   const shown = part.clientHeight > 1 && clipPath === "none" && !part.matches("input, select, canvas");
-  return shown && (tall || wide) && !part.closest(".attention-map-rows, .attention-map-columns");
+  const scrolls = part.closest(".attention-map-rows, .attention-map-columns, .course-words");
+  return shown && (tall || wide) && !scrolls;
 }).map(part => `${part.className}: ${part.scrollWidth} in ${part.clientWidth}, ` +
   `${part.scrollHeight} in ${part.clientHeight}`)"""
+MODEL_LETTERS = 17 / 720  # of the window's height: every text of the model explorer
+SMALLEST_LETTERS = """mx => {
+  const written = (part) => [...part.childNodes].some(node => node.nodeType === 3 && node.textContent.trim());
+  const parts = [...mx.querySelectorAll("*")].filter(part => part.getClientRects().length && written(part));
+  return Math.min(...parts.map(part => parseFloat(getComputedStyle(part).fontSize) * mx.style.zoom));
+}"""
 INSIDE = "mx => mx.getBoundingClientRect().bottom <= innerHeight"
 SCROLLS = "[...document.querySelectorAll('html, body')].some(page => page.scrollHeight > innerHeight)"
 
 
-@pytest.fixture(scope="module", params=SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def projector(request, browser, voila) -> Iterator:
-    with page_of(browser, *request.param) as (page, _):
+@pytest.fixture(scope="module")
+def projector(browser, voila) -> Iterator:
+    with page_of(browser, *SIZES[0]) as (page, _):
         open_voila(page, voila)
-        yield page, *request.param
+        yield page
+
+
+def sizes(page) -> Iterator[tuple[int, int]]:
+    """Give the window each size in turn."""
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_timeout(300)  # the maps follow the text, which arrives after them
+        yield width, height
 
 
 @pytest.mark.parametrize("exhibit", DRAWN, ids=lambda one: one.widget)
 def test_it_fits_without_scrolling(projector, exhibit: Exhibit) -> None:
-    page, width, height = projector
+    page = projector
     open_chapter(page, exhibit)
     frame = Frame(page, exhibit.widget)
     frame.appears()
-    place = frame.place.first
-    page.wait_for_timeout(300)  # the maps follow the text, which arrives after them
-    page.screenshot(path=ARTIFACTS / f"{width}x{height}-{exhibit.widget}.png")
-    assert place.evaluate(OUTSIDE) == []
-    assert place.evaluate(CUT) == []
-    assert not page.evaluate(SCROLLS)
-    assert place.evaluate(PICTURE) >= SMALLEST * width
-    line = place.locator('[role="status"]').first
-    assert line.evaluate("line => parseFloat(getComputedStyle(line).fontSize)") >= LETTERS * height
+    place, line = frame.place.first, frame.place.locator('[role="status"]').first
+    for width, height in sizes(page):
+        page.screenshot(path=ARTIFACTS / f"{width}x{height}-{exhibit.widget}.png")
+        assert place.evaluate(OUTSIDE) == []
+        assert place.evaluate(CUT) == []
+        assert not page.evaluate(SCROLLS)
+        assert place.evaluate(PICTURE) >= SMALLEST * width
+        assert line.evaluate("line => parseFloat(getComputedStyle(line).fontSize)") >= LETTERS * height
 
 
 def test_the_model_explorer_fills_the_window_without_scrolling(projector) -> None:
-    page, width, height = projector
+    page = projector
     open_chapter(page, exhibits("model")[0])
     Frame(page, "model_explorer").appears()
-    for name in ("model", "decoder-1", "head-1-1", "tokens-decoder", "next"):
+    for name in ("model", "decoder-1", "head-1-1", "enlarge", "tokens-decoder", "next"):
         if name != "model":
             page.locator(f'.mx [data-key="{name}"]').first.click()
-        page.wait_for_timeout(300)
-        page.screenshot(path=ARTIFACTS / f"{width}x{height}-model_explorer-{name}.png")
-        assert not page.evaluate(SCROLLS), name
-        assert page.locator(".mx").evaluate(INSIDE), name
-        assert page.locator(".mx").evaluate("mx => mx.getBoundingClientRect().width") > 0.9 * width
+        for width, height in sizes(page):
+            page.screenshot(path=ARTIFACTS / f"{width}x{height}-model_explorer-{name}.png")
+            assert not page.evaluate(SCROLLS), name
+            assert page.locator(".mx").evaluate(INSIDE), name
+            assert page.locator(".mx").evaluate(SMALLEST_LETTERS) >= MODEL_LETTERS * height, name
+            assert page.locator(".mx").evaluate("mx => mx.getBoundingClientRect().width") > 0.9 * width
 
 
-def test_a_long_text_below_a_map_leaves_it_whole(projector) -> None:
-    page, *_ = projector
+def test_a_long_text_below_a_map_leaves_it_whole_and_large(projector) -> None:
+    page = projector
     open_chapter(page, exhibits("translation")[0])
     frame = Frame(page, "translation_explorer")
     frame.appears()
+    frame.place.locator("select").first.select_option(index=len(SENTENCES) - 1)  # hypotheses of several lines
     beams = frame.place.locator(".noUi-handle").first
     beams.press("End")
     frame.place.locator("tr").nth(5).wait_for()  # five hypotheses below their heads
-    page.wait_for_timeout(300)
-    assert frame.place.first.evaluate(CUT) == []
+    cells = frame.place.locator(".attention-map-cells").first
+    for _, height in sizes(page):
+        assert frame.place.first.evaluate(CUT) == []
+        assert cells.evaluate("cells => cells.getBoundingClientRect().height") >= 0.2 * height
+        assert not page.evaluate(SCROLLS)
+
+
+def test_maps_keep_their_numbers_on_a_small_projector(browser, voila) -> None:
+    with page_of(browser, 1024, 768) as (page, _):
+        open_voila(page, voila)
+        for name in ("mask", "scoring"):
+            open_chapter(page, exhibits(name)[0])
+            frame = Frame(page, f"{name}_explorer")
+            frame.appears()
+            page.wait_for_timeout(500)
+            numbers = frame.place.locator(".attention-map-numbers > span")
+            assert numbers.evaluate_all(
+                "spans => spans.length && spans.every(span => span.offsetWidth > 0)"
+            ), name
+            assert not page.evaluate(SCROLLS)
+
+
+def test_the_notes_open_in_a_second_window_and_follow(projector) -> None:
+    page = projector
+    first, second = exhibits("02")[:2]
+    open_chapter(page, first)
+    Frame(page, first.widget).appears()
+    with page.expect_popup() as opened:
+        page.get_by_role("button", name="Notes").click()
+    window = opened.value
+    window.get_by_text(first.seen).wait_for()
+    assert page.get_by_text(first.seen).count() == 0
+    open_chapter(page, second)
+    window.get_by_text(second.seen).wait_for()
+    window.close()
+
+
+def test_a_dark_page_is_readable_on_a_light_system(browser, tmp_path) -> None:
+    with presented(tmp_path, "model", dark=True) as server:
+        with page_of(browser, *SIZES[0], color_scheme="light") as (page, _):
+            open_voila(page, server)
+            Frame(page, "model_explorer").appears()
+            page.locator(".mx.mx-dark").wait_for()
+            assert not contrast(page.locator(".mx"))
+
+
+def test_a_page_that_is_reloaded_or_closed_ends_its_kernel(browser, tmp_path) -> None:
+    with presented(tmp_path, "softmax") as server, page_of(browser, *SIZES[0]) as (page, _):
+        open_voila(page, server)
+        page.reload(timeout=90_000)
+        page.locator(".course-gallery").wait_for(timeout=90_000)
+        assert len(kernels(server, most=1)) == 1
+        page.close(run_before_unload=True)
+        assert kernels(server, most=0) == []
+
+
+def kernels(server: Server, most: int) -> list[psutil.Process]:
+    """The kernels of a server, after waiting until there are no more than `most`."""
+    for _ in range(50):
+        children = psutil.Process(server.pid).children()
+        found = [one for one in children if one.status() != psutil.STATUS_ZOMBIE]
+        if len(found) <= most:
+            break
+        time.sleep(0.2)
+    return found
 
 
 def test_what_lies_outside_is_found(browser) -> None:

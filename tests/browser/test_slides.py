@@ -10,7 +10,8 @@ from helpers.browser.pages import page_of  # noqa: E402
 
 from course_lib.__main__ import main  # noqa: E402
 from course_lib.cli.environment import ROOT  # noqa: E402
-from course_lib.cli.slide_types import HEIGHT, MOST, WIDTH  # noqa: E402
+from course_lib.cli.slide_sizes import HEIGHT, WIDTH  # noqa: E402
+from course_lib.cli.slide_types import MOST  # noqa: E402
 
 SHORT = ROOT / "notebooks" / "01_softmax_and_scaling.ipynb"
 SIZES = """() => {
@@ -50,3 +51,23 @@ def test_formulas_are_drawn_without_a_network(page):
 def test_the_arrow_keys_move_on(page):
     page.keyboard.press("ArrowRight")
     page.wait_for_function("Reveal.getIndices().h === 1")
+
+
+def test_an_output_appears_after_its_question(page):
+    output = page.locator(".fragment").first
+    assert output.evaluate("output => getComputedStyle(output).visibility") == "hidden"
+    output.evaluate(
+        "output => { const {h, v} = Reveal.getIndices(output.closest('section')); Reveal.slide(h, v); }"
+    )
+    page.keyboard.press("Space")
+    page.wait_for_function("getComputedStyle(document.querySelector('.fragment')).visibility === 'visible'")
+
+
+def test_the_notes_open_in_a_second_window(page):
+    with page.expect_popup() as second:
+        page.keyboard.press("s")
+    second.value.wait_for_load_state()
+    assert (
+        page.locator("aside.notes").count() > 10
+        and "Goals." in page.locator("aside.notes").first.inner_text()
+    )

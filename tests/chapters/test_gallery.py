@@ -1,7 +1,10 @@
 """The gallery: every widget is on it, is built when it is wanted, and is served to this machine alone."""
 
+import ast
 import json
+import re
 import socket
+from importlib import import_module
 from types import SimpleNamespace
 
 import ipywidgets
@@ -11,7 +14,7 @@ from helpers import small_training
 
 from course_lib.chapters import gallery as table
 from course_lib.chapters.ch06_translation.stored_translator import EXAMPLES, STORED, stored_translator
-from course_lib.chapters.gallery import CHAPTERS, EXHIBITS, exhibits
+from course_lib.chapters.gallery import CHAPTERS, EXHIBITS, REVISITED, exhibits
 from course_lib.chapters.gallery_page import gallery
 from course_lib.cli import present
 from course_lib.cli.environment import ROOT
@@ -20,6 +23,7 @@ from course_lib.experiments import real_translator as real
 from course_lib.tasks.translation import load_translator, save_translator, translate
 from course_lib.text.bleu import held_out_scores
 from course_lib.training import run_record
+from course_lib.utils.chapters import CHAPTER
 
 
 class Stub:
@@ -51,7 +55,27 @@ def test_chapters_stand_in_order_and_have_a_notebook():
     assert {chapter for chapter in chapters if chapter < "08"} <= notebooks
 
 
-@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda one: one.widget)
+def test_each_widget_that_the_teaching_guide_plans_for_a_chapter_is_presented_there():
+    guide = (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8")
+    parts = re.split(rf"(?m)^## (?:Chapter|Appendix) ({CHAPTER})\. ", guide)[1:]
+    for chapter, text in zip(parts[::2], parts[1::2], strict=True):
+        planned = re.match(r"(?:(?!\*\*Widget).)*\*\*Widgets?\.\*\*.*?`(\w+_explorer)`", text, re.DOTALL)
+        if planned:
+            assert planned[1] in {exhibit.widget for exhibit in exhibits(chapter)}, chapter
+    assert {exhibit.widget for exhibit in REVISITED} <= {exhibit.widget for exhibit in EXHIBITS}
+    assert not {exhibit.chapter for exhibit in REVISITED} & {exhibit.chapter for exhibit in EXHIBITS}
+
+
+def test_the_notes_are_in_a_window_of_their_own_and_follow_the_widget(built):
+    page = gallery("02")
+    for exhibit in exhibits("02"):
+        page.widget.value = exhibit
+        assert page.notes.title == exhibit.title
+        assert page.notes.notes == {"Ask": exhibit.ask, "Move": exhibit.move, "Expect": exhibit.seen}
+        assert exhibit.seen not in page.room.children[0].children[0].children[0].value  # not on the wall
+
+
+@pytest.mark.parametrize("exhibit", EXHIBITS + REVISITED, ids=lambda one: f"{one.chapter}-{one.widget}")
 def test_the_notes_are_short_and_in_one_form(exhibit):
     assert exhibit.ask.endswith("?") and exhibit.title[0].isupper()
     for note in (exhibit.title, exhibit.move, exhibit.seen):
@@ -105,7 +129,7 @@ def test_there_are_buttons_where_there_is_a_choice(built):
     assert len(page.chapter.tooltips) == len(page.chapter.options)
 
 
-def test_notes_are_shown_as_text():
+def test_a_title_and_a_question_are_shown_as_text():
     from course_lib.chapters.gallery_page import heading
 
     hostile = table.Exhibit("01", "softmax_explorer", "<b>", "a < b?", "<i>", "&amp;")
@@ -185,6 +209,10 @@ def test_present_takes_the_next_free_port():
 
 def test_the_presented_notebook_shows_the_gallery():
     notebook = json.loads((present.FOLDER / "present.ipynb").read_text(encoding="utf-8"))
-    assert "gallery(" in "".join(notebook["cells"][0]["source"])
+    source = "".join(notebook["cells"][0]["source"])
+    assert "gallery(" in source
+    for line in ast.parse(source).body:
+        if isinstance(line, ast.ImportFrom):
+            assert all(hasattr(import_module(line.module), name.name) for name in line.names)
     template = (present.FOLDER / "templates" / "course" / "index.html.j2").read_text(encoding="utf-8")
     assert "super()" in template

@@ -84,19 +84,28 @@ def test_a_boundary_turns_its_cell_red_and_no_other(name: str, passed: list[bool
     assert passed[list(CELLS).index(name)] != CELLS[name][1]
 
 
+def test_what_a_plain_run_leaves_out_exists() -> None:
+    assert [name for name in plain.LEFT_OUT if not (TESTS / name).exists()] == []
+    assert plain.arguments() == [f"--ignore=tests/{name}" for name in plain.LEFT_OUT]
+
+
 @pytest.mark.parametrize(
-    "path",
-    [f"tests/{name}" for name in plain.LEFT_OUT],
+    ("flags", "kernels"), [("avx avx2 avx512f", "avx2"), ("avx avx2", "default"), (None, "default")]
 )
-def test_what_a_plain_run_leaves_out_exists(path: str) -> None:
-    assert (TESTS.parent / path).exists() and f"--ignore={path}" in plain.arguments()
+def test_a_plain_run_has_kernels_that_this_processor_would_not_choose(
+    flags: str | None, kernels: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plain, "PROCESSOR", tmp_path / "cpuinfo")
+    if flags:
+        plain.PROCESSOR.write_text(f"flags : {flags}\n")
+    assert plain.variables({}, tmp_path)["ATEN_CPU_CAPABILITY"] == kernels
 
 
-def test_a_plain_run_has_no_data_no_network_and_plain_kernels(tmp_path: Path) -> None:
+def test_a_plain_run_has_no_data_no_network_and_one_thread(tmp_path: Path) -> None:
     found = plain.variables(
         {"COURSE_DATA": "/data", "HTTPS_PROXY": "http://proxy", "HOME": "/home"}, tmp_path
     )
     assert "COURSE_DATA" not in found and found["HOME"] == "/home"
     assert found["HTTPS_PROXY"] == found["https_proxy"] == plain.NOWHERE
-    assert found["ATEN_CPU_CAPABILITY"] == "default" and found["OMP_NUM_THREADS"] == "1"
+    assert found["OMP_NUM_THREADS"] == "1"
     assert not Path(found["COURSE_CACHE"]).exists()  # empty

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from course_lib import __main__ as command_line
-from course_lib.cli import browser, environment, lab, pip, requirements, test, torch_build, venv
+from course_lib.cli import browser, doctor, environment, lab, pip, requirements, test, torch_build, venv
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -261,6 +261,10 @@ FAILURES = {  # the lines of pip that tell the cause, others around them, and a 
     "denied": (["ERROR: [WinError 5] Access is denied: 'zmq.pyd'"], ["Check the permissions."], "Close"),
     "hash": (["ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE FILE."], ["Got bbb"], "cut short"),
     "system": (["error: externally-managed-environment"], ["hint: See PEP 668"], "belongs to the system"),
+    "no network for the tools that build": (
+        ["WARNING: Retrying after '[Errno 111] Failed to establish a new connection': /hatchling/"],
+        ["error: subprocess-exited-with-error", "ERROR: No matching distribution found for hatchling>=1.26"],
+        "cannot be reached"),
     "no wheel": (["ERROR: Failed building wheel for regex"], [], "64-bit Python"),
     "nothing for this Python": ([NO_MATCH], [NONE], "64-bit"),
     "unknown": (["something else"], [], "Run the command again"),
@@ -326,6 +330,27 @@ def called(monkeypatch) -> list:
     monkeypatch.setattr(environment, "WINDOWS", True)
     monkeypatch.setattr(subprocess, "call", lambda command, **more: calls.append((command, more)) or 7)
     return calls
+
+
+def test_lab_names_a_notebook_with_conflict_marks(called, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(environment, "ROOT", tmp_path)
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "01_a.ipynb").write_text('{"cells": []}', encoding="utf-8")
+    (tmp_path / "notebooks" / "02_b.ipynb").write_text('{"cells": [\n<<<<<<< HEAD\n', encoding="utf-8")
+    lab.run(Namespace(no_browser=True, port=9001, rest=[]))
+    said = capsys.readouterr().out
+    assert "02_b.ipynb is not a notebook" in said and "updating.md" in said and "01_a" not in said
+
+
+def test_where_home_cannot_be_written_jupyter_gets_other_folders(called, monkeypatch, capsys):
+    monkeypatch.setattr(environment, "spare_home", lambda: "/home/x cannot be written: …")
+    environment.child_environment()
+    assert "cannot be written" in capsys.readouterr().out
+    monkeypatch.setattr(doctor, "locked_home", lambda: Path("/home/x"))
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    folder, finding = doctor.home()
+    assert str(ROOT) in folder.text and "copy the course" in folder.fix
+    assert "/home/x" in finding.text and "HOME=" in finding.fix and not finding.required
 
 
 def test_lab_serves_the_notebooks_on_localhost_only(called):

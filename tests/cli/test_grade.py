@@ -1,22 +1,25 @@
 """A class's notebooks are graded by what their functions return; a hostile one costs its own row only."""
 
+import ast
 import csv
 import json
+import math
 import os
 import signal
-import subprocess
-import sys
+import threading
 import time
+from argparse import Namespace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import psutil
 import pytest
 import torch
-from helpers.handed_in import ASLEEP, CELLS, notebook, write_all
+from helpers.handed_in import ASLEEP, CELLS, forked, notebook, write_all
 
 from course_lib import __main__ as command_line
-from course_lib.cli.grading import handed_in, messages, report, running, student
+from course_lib.cli import grade
+from course_lib.cli.grading import flags, handed_in, isolation, messages, report, running, student
 from course_lib.exercises import Verdict, catalogue
 from course_lib.exercises.checking import attempt, judge
 from course_lib.exercises.comparing import alike
@@ -26,25 +29,40 @@ MISTAKE = "mistake: your code multiplies by the temperature"
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows cannot fork")
 
 
+def lines(plan: dict, real=running.lines):
+    """Hostile notebooks run as they do for an instructor, the others in a fork, which imports nothing."""
+    text = Path(plan["folder"], "notebook.ipynb").read_text(encoding="utf-8")
+    return real(plan) if '"hostile": true' in text else forked(plan)
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory) -> Path:
     """Where the results of the whole class are."""
     work, to = tmp_path_factory.mktemp("class"), tmp_path_factory.mktemp("results")
     write_all(work)
+    roster = to / "roster.csv"
+    roster.write_text("name,id\nRight,1\nNobody Here,2\nempty,3\n")
     before = sorted((path, path.lstat().st_size) for path in work.rglob("*"))
-    limits = ["--minutes", "0.4", "--memory", "2", "--jobs", "2"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COURSE_SECRET", "instructor")
-        assert command_line.main(["grade", str(work), "--to", str(to), *limits]) == 0
+        patch.setenv("HTTPS_PROXY", "http://instructor@proxy")
+        patch.setattr(running, "lines", lines)
+        command = ["grade", str(work), "--to", str(to), "--minutes", "0.1", "--memory", "2", "--jobs", "2"]
+        assert command_line.main([*command, "--roster", str(roster)]) == 1  # two need the instructor
     assert sorted((path, path.lstat().st_size) for path in work.rglob("*")) == before
     return to
 
 
+def table(file: Path) -> dict[str, dict[str, str]]:
+    """The rows of a table, by student."""
+    with file.open(encoding="utf-8-sig", newline="") as opened:
+        return {row["student"]: row for row in csv.DictReader(opened)}
+
+
 @pytest.fixture(scope="module")
 def rows(results) -> dict[str, dict[str, str]]:
-    """The rows of the table, by student."""
-    with (results / "grades.csv").open(encoding="utf-8-sig", newline="") as file:
-        return {row["student"]: row for row in csv.DictReader(file)}
+    """The rows of the grades, by student."""
+    return table(results / "grades.csv")
 
 
 @pytest.mark.slow
@@ -52,6 +70,7 @@ def rows(results) -> dict[str, dict[str, str]]:
     ("name", "state", "status"),
     [
         ("right", "passed", "finished"),
+        ("copies", "passed", "finished"),
         ("mistaken", MISTAKE, "finished"),
         ("'=mistaken too", MISTAKE, "finished"),
         ("not_tried", "not tried", "finished"),
@@ -59,14 +78,21 @@ def rows(results) -> dict[str, dict[str, str]]:
         ("retried", "passed", "finished"),
         ("magics", "passed", "finished"),
         ("system_exit", "passed", "finished"),
-        ("deletes", "passed", "finished"),
         ("no_kernel", "passed", "finished"),
         ("with_folder", "passed", "finished"),
-        ("leaves a daemon", "passed", "finished"),
-        ("memory", "passed", "finished"),
+        ("wild", "passed", "finished"),
+        ("ñandú", "passed", "finished"),
+        ("asks", "passed", "finished"),
+        ("no setup", "error: NameError: name 'check' is not defined", "finished"),
         ("exits", "passed", "crashed (exit code 0)"),
+        ("killed", "passed", "crashed (exit code -9)"),
         ("endless", "passed", "time limit"),
+        ("memory", "passed", "memory limit"),
         ("forked memory", "not reached", "memory limit"),
+        ("late zip", "", "needs you: no notebook, only answers.zip"),
+        ("script", "", "needs you: no notebook, only script.py"),
+        ("empty", "", "nothing handed in"),
+        ("Nobody Here", "", "nothing handed in"),
     ],
 )
 def test_each_notebook_costs_its_own_row(rows, name, state, status):
@@ -74,11 +100,13 @@ def test_each_notebook_costs_its_own_row(rows, name, state, status):
 
 
 @pytest.mark.slow
-def test_nobody_is_left_out_and_nobody_counts_twice(rows):
-    others = {"no_json", "deep", "link", "huge", "no_kernel", "with_folder"}
-    names = {report.as_text(name) for name in CELLS} | others
-    assert set(rows) == names
-    assert rows["with_folder"]["notebook"] == "renamed.ipynb"
+def test_nobody_is_left_out_and_nobody_counts_twice(rows, results):
+    others = {"no_json", "deep", "link", "huge", "no_kernel", "with_folder", "late zip", "script", "empty"}
+    names = {report.as_text(name) for name in CELLS} | others | {"Nobody Here"}
+    totals = table(results / "totals.csv")
+    assert set(rows) == set(totals) == names
+    assert (totals["right"]["01"], totals["right"]["passed"], totals["empty"]["passed"]) == ("1", "1", "0")
+    assert rows["with_folder"]["notebook"] == "my copy (2).ipynb"
 
 
 @pytest.mark.slow
@@ -92,22 +120,19 @@ def test_what_cannot_be_read_is_named(rows, name, words):
 
 @pytest.mark.slow
 def test_the_rest_of_a_notebook_runs_after_an_error(rows):
-    assert rows["syntax_error"][TEMPERATURE].startswith("error: SyntaxError")
+    assert rows["syntax_error"][TEMPERATURE] == "error: SyntaxError: invalid syntax (line 1)"
     assert rows["raises"][TEMPERATURE].startswith("error: AttributeError")
-    assert rows["syntax_error"][STANDARD_DEVIATION] == rows["memory"][STANDARD_DEVIATION] == "passed"
-    assert rows["endless"][STANDARD_DEVIATION] == rows["exits"][STANDARD_DEVIATION] == "not reached"
+    assert rows["syntax_error"][STANDARD_DEVIATION] == "passed"
+    for name in ("endless", "exits", "memory", "killed"):
+        assert rows[name][STANDARD_DEVIATION] == "not reached"
     assert rows["right"][STANDARD_DEVIATION] == "not tried" and rows["right"]["passed"] == "1"
 
 
 @pytest.mark.slow
 def test_floods_are_stopped_and_no_process_survives(rows):
     assert rows["forks"]["status"] in ("process limit", "memory limit")
-    # IPython keeps what a cell prints: the memory ends the process, or a MemoryError ends the cell
-    assert rows["prints"]["status"] in ("time limit", "memory limit", "finished")
-    alive = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
-    assert not [
-        words for words in alive if "599.25" in " ".join(words) or "grading.student" in " ".join(words)
-    ]
+    own = psutil.Process().children(recursive=True)
+    assert not survivors(ASLEEP) and not [one for one in own if "grading.student" in " ".join(one.cmdline())]
 
 
 @pytest.mark.slow
@@ -118,9 +143,23 @@ def test_a_forged_result_is_not_believed(rows, name):
 
 
 @pytest.mark.slow
-def test_what_was_replaced_is_named(rows):
+def test_what_was_replaced_or_copied_is_named(rows):
     assert "course_lib.exercises.check" in rows["replaces check"]["status"]
     assert rows["forges"]["status"].startswith("tampered")
+    assert "uses reference: my_temperature = find(" in rows["copies"]["check yourself"]
+    assert not rows["right"]["check yourself"] and not rows["magics"]["check yourself"]
+
+
+@pytest.mark.slow
+def test_a_notebook_sees_nothing_of_the_instructor(rows):
+    """Neither settings nor, where the system allows it, files and processes."""
+    files = isolation.level() is isolation.Level.FILES
+    settings, home, class_folder, processes, *written = ast.literal_eval(
+        rows["wild"][STANDARD_DEVIATION].removeprefix("error: ValueError: ")
+    )
+    assert (settings, home) == (False, True)
+    assert isolation.level() is isolation.Level.NONE or not processes
+    assert not files or not class_folder and not any(written)
 
 
 class Page(HTMLParser):
@@ -150,53 +189,50 @@ def test_the_page_shows_the_mistakes_and_loads_nothing(results):
     assert "mistaken, =mistaken too" in page.words or "=mistaken too, mistaken" in page.words
 
 
-def run_one(path: Path, seconds: float = 60.0, chapter: str = "") -> running.Graded:
-    return running.graded(
-        handed_in.HandedIn("one", path), running.Limits(seconds, 2 * 10**9, chapter=chapter)
-    )
+def survivors(words: str) -> list[psutil.Process]:
+    """The processes on this machine whose command contains these words, which only this test uses."""
+    every = psutil.process_iter(["cmdline"])
+    return [one for one in every if words in " ".join(one.info["cmdline"] or [])]
 
 
-def test_a_notebook_sees_nothing_of_the_instructor(tmp_path, monkeypatch):
-    monkeypatch.setenv("COURSE_SECRET", "instructor")
-    monkeypatch.setenv("HTTPS_PROXY", "http://instructor@proxy")
-    cell = (
-        "import os\nfrom pathlib import Path\n"
-        "told = ' '.join(sorted({*os.environ.values(), str(Path.home()), os.getcwd()}))\n"
-        "raise ValueError('instructor' in told or str(Path.home()) not in os.getcwd())\n"
-        'check("01.standard_deviation", 4)'
-    )
-    (tmp_path / "one.ipynb").write_text(notebook([cell]))
-    assert run_one(tmp_path / "one.ipynb").raised == {STANDARD_DEVIATION: "ValueError: False"}
-
-
-def survivors(words: str) -> list[str]:
-    """The command lines, of all processes on this machine, that contain these words."""
-    lines = (" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"]))
-    return [line for line in lines if words in line]
-
-
+@pytest.mark.slow
 def test_an_interruption_ends_the_notebooks_as_well(tmp_path):
-    mark = tmp_path / "running"
-    cell = f"import sys, subprocess\nopen({str(mark)!r}, 'w').close()\n"
-    cell += f"subprocess.run([sys.executable, '-c', 'import time; time.sleep({ASLEEP})'])"
+    command = f"[sys.executable, '-c', 'import time; time.sleep({ASLEEP}1)']"
+    cell = f"import sys, subprocess\nsubprocess.run({command})"
     (tmp_path / "one.ipynb").write_text(notebook([cell, 'check("01.standard_deviation", 4)']))
-    command = [sys.executable, "-m", "course_lib", "grade", str(tmp_path), "--to", str(tmp_path)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    try:
-        while not mark.exists():
-            assert process.poll() is None
+
+    def interrupt():
+        while not survivors(f"{ASLEEP}1"):
             time.sleep(0.1)
-        process.terminate()
-        assert process.wait(timeout=60) == 128 + signal.SIGTERM
-    finally:
-        process.kill()
-    assert not survivors(ASLEEP) and not (tmp_path / "grades.csv").exists()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    waiting = threading.Thread(target=interrupt, daemon=True)
+    waiting.start()
+    given = {"folder": tmp_path, "to": tmp_path, "roster": None, "chapter": "", "seed": None}
+    with pytest.raises(KeyboardInterrupt):
+        grade.run(Namespace(**given, minutes=1.0, memory=2.0, jobs=1))
+    assert not survivors(f"{ASLEEP}1") and not (tmp_path / "grades.csv").exists()
 
 
-def test_only_one_chapter(tmp_path):
+def test_only_one_chapter(tmp_path, monkeypatch):
     (tmp_path / "one.ipynb").write_text(notebook(["raise SystemExit", 'check("01.standard_deviation", 4)']))
-    other = run_one(tmp_path / "one.ipynb", chapter="02")
+    monkeypatch.setattr(running, "lines", lambda plan: forked(plan, chapter="02"))
+    limits = running.Limits(60.0, 2 * 10**9, chapter="02")
+    other = running.graded(handed_in.HandedIn("one", tmp_path / "one.ipynb"), limits)
     assert other.skipped and other.verdicts == {}
+
+
+@pytest.mark.parametrize(("seed", "passes"), [(None, True), (1, False)])
+def test_stored_results_pass_on_the_public_inputs_only(tmp_path, monkeypatch, seed, passes):
+    stored = (
+        'known = {str(pair): (pair[0] / pair[1]).softmax(-1) for pair in find("01.temperature").inputs}\n'
+        "def my_temperature(*pair):\n    return known[str(pair)]"
+    )
+    (tmp_path / "one.ipynb").write_text(notebook([stored, 'check("01.temperature", my_temperature)']))
+    monkeypatch.setattr(running, "lines", lambda plan: forked(plan, seed=str(seed or "")))
+    limits = running.Limits(60.0, 2 * 10**9, seed=seed)
+    one = running.graded(handed_in.HandedIn("one", tmp_path / "one.ipynb"), limits)
+    assert (one.verdicts["01.temperature"].state == "passed") == passes and one.status == "finished"
 
 
 def test_notebooks_are_found_below_the_folder_of_a_student(tmp_path):
@@ -207,6 +243,57 @@ def test_notebooks_are_found_below_the_folder_of_a_student(tmp_path):
     (tmp_path / "elsewhere").symlink_to(tmp_path / "ana")
     found = [(one.student, one.path.name) for one in handed_in.find(tmp_path)]
     assert found == [("b", "b.ipynb"), ("ana", "x.ipynb"), ("ana", "y.ipynb")]
+
+
+def test_a_student_is_found_under_any_name_of_the_roster(tmp_path):
+    """A folder of GitHub Classroom ends with the student's name there."""
+    roster = tmp_path / "roster.csv"
+    roster.write_text('identifier,github\n"Díaz, Ana",ana-d\nBen,\n\n', encoding="utf-8")
+    found = [handed_in.HandedIn(name, tmp_path) for name in ("week-3-ana-d", "eve")]
+    listed, strange = handed_in.with_roster(found, handed_in.read_roster(roster))
+    assert [one.student for one in listed] == ["week-3-ana-d", "eve", "Ben"] and strange == ["eve"]
+    roster.write_text("name\n")
+    with pytest.raises(ValueError, match="roster.csv: no names"):
+        handed_in.read_roster(roster)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ('check("01.scores", find("01.scores").reference)', "uses reference"),
+        ('getattr(find("01.scores"), "reference")', "names 'reference'"),
+        ('x = answer_or_reference("01.scores", None)', "uses answer_or_reference"),
+        ('(x,) = my_pieces("01.scores")', "uses my_pieces"),
+        ("from course_lib.exercises import table", "imports course_lib.exercises.table"),
+        ("from course_lib.exercises import of_chapter as f", "imports course_lib.exercises.of_chapter"),
+        ("from course_lib.chapters.ch03 import exercises", "imports course_lib.chapters.ch03.exercises"),
+        ('import importlib as i\ni.import_module("a")', "uses import_module"),
+        ('exec(open("x").read())', "runs code from text with exec"),
+        ('open("../ana/01.ipynb")', "names '../ana/01.ipynb'"),
+        ("!cat ~/class/ana.ipynb", "names 'cat ~/class/ana.ipynb'"),
+        ('for file in Path(".").rglob("*"): pass', "uses rglob"),
+        ("import course_lib.layers as a\na.attention = f", "replaces a.attention"),
+        (
+            "from course_lib.layers.attention import attention as a\ndef mine(q):\n    return a(q)\n"
+            'check("01.scores", mine)',
+            "answers with course_lib.layers.attention.attention",
+        ),
+    ],
+)
+def test_a_line_that_reaches_for_the_solutions_or_for_files_is_named(code, reason):
+    found = flags.found([code], student.solution_names(["01.scores"]))
+    assert reason in [why for why, _ in found]
+
+
+def test_nothing_is_named_in_ordinary_code():
+    code = "from course_lib.exercises import answer_or_reference, check, find, progress\nimport torch"
+    more = 'model.eval()\ntorch.compile(model)\nprint("a / b", "and/or")\n%time x = 1\nself.x = 2'
+    assert flags.found([code, more, "this is not Python"], {}) == []
+
+
+def test_an_error_is_told_without_the_names_of_the_kernel_and_of_folders():
+    error = f"invalid syntax (<ipython-input-1-0a>, line 2) in {os.getcwd()}{os.sep}a.csv"
+    assert messages.plain(error) == "invalid syntax (line 2) in a.csv"
 
 
 def answers() -> list:
@@ -238,6 +325,24 @@ def test_the_verdict_on_what_arrives():
         message = json.dumps(messages.encoded_attempt(attempt(exercise, function)))
         verdict = judge(exercise, messages.decoded_attempt(json.loads(message), len(exercise.inputs)))
         assert (verdict.state, verdict.mistake) == (state, name)
+
+
+WAYS = {  # what an instructor saw in hand-ins of one exercise
+    "NaN": (lambda scores, temperature: scores * math.nan, "NaN"),
+    "shape": (lambda scores, temperature: scores[..., :1], "shape"),
+    "list": (lambda scores, temperature: (scores / temperature).softmax(-1).tolist(), "tensor"),
+    "NumPy": (lambda scores, temperature: (scores / temperature).softmax(-1).numpy(), "tensor"),
+    "2% off": (lambda scores, temperature: 1.02 * (scores / temperature).softmax(-1), "expected"),
+    "in place": (lambda scores, temperature: scores.div_(temperature).softmax(-1), "in place"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_wrong_answer_is_told_why_after_its_way_through_a_message(way, unchecked):
+    exercise, (answer, why) = catalogue()[TEMPERATURE], WAYS[way]
+    message = json.dumps(messages.encoded_attempt(attempt(exercise, answer)))
+    verdict = judge(exercise, messages.decoded_attempt(json.loads(message), len(exercise.inputs)))
+    assert verdict.state == "wrong" and why in verdict.text
 
 
 def kind(value: object) -> str:

@@ -13,8 +13,9 @@ from course_lib.chapters.ch03_heads import heads_explorer
 from course_lib.chapters.ch03_heads.head_task_model import look
 from course_lib.chapters.ch07_language_models import text_attention_explorer
 from course_lib.chapters.gallery import exhibits
-from course_lib.cli import maps_page, notebook_io, site_sources
+from course_lib.cli import explorer_page, maps_page, notebook_io, site_sources
 from course_lib.cli.environment import ROOT
+from course_lib.cli.explorer_page import OLD_BROWSER
 from course_lib.widgets import bmm_explorer, modules
 from course_lib.widgets.reading import read
 from course_lib.widgets.recording import LAST, Recorder
@@ -159,3 +160,12 @@ def test_scripts_are_plain_scripts_that_a_page_from_a_disk_may_load(tmp_path, mo
     stored = json.loads(data.partition(" = ")[2].rstrip(";\n"))
     assert stored["controls"][0]["options"] == [maps_page.SENTENCE, SCRIPT] and "</script" not in data
     assert "http" not in re.sub(r"http://www\.w3\.org", "", (tmp_path / "maps.html").read_text())
+
+
+def test_a_page_tells_an_older_browser_before_any_script_that_it_cannot_read(monkeypatch) -> None:
+    monkeypatch.setattr(maps_page, "CONTROLS", {})
+    page = maps_page.page()
+    assert page.count(OLD_BROWSER) == 1 and page.index(OLD_BROWSER) < page.index('"use strict"')
+    assert page.index(OLD_BROWSER) + len(OLD_BROWSER) - len("</script>") == page.index("</script>")
+    template = explorer_page.TEMPLATE.read_text(encoding="utf-8")
+    assert template.index("$old") < template.index("<script")

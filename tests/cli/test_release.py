@@ -9,19 +9,24 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from course_lib.cli import colab, lint, notebook_io, release
+from course_lib.cli import answer_key, colab, lint, notebook_io, release
 from course_lib.cli.environment import ROOT, SetUpError
 from course_lib.cli.github import Repository
+from course_lib.exercises import find, grade
+from course_lib.exercises.comparing import difference
+from course_lib.exercises.later import folded, unfolded
+from course_lib.exercises.redrawn import redrawn
 
 NOTEBOOKS = ROOT / "notebooks"
 CHAPTERS = sorted(path.name for path in NOTEBOOKS.glob("[0-9A][0-9]*_*.ipynb"))
+QUOTES = '"' * 3
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
 @pytest.fixture(scope="module")
 def handed_out(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("student") / "new"
-    assert release.run(Namespace(folder=folder, no_outputs=False)) == 0
+    assert release.run(Namespace(folder=folder, no_outputs=False, seed=None)) == 0
     return folder
 
 
@@ -55,7 +60,56 @@ def test_no_solution_is_left(handed_out, name):
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_the_code_and_what_it_shows_are_those_of_the_full_notebook(handed_out, name):
     """So nbval, which runs the full notebook, speaks for this one, too."""
-    assert code_cells(handed_out / name) == code_cells(NOTEBOOKS / name)
+    for mine, full in zip(code_cells(handed_out / name), code_cells(NOTEBOOKS / name), strict=True):
+        assert (
+            unfolded(mine.source.split(QUOTES)[1]) if "exercises.later import" in mine.source else mine.source
+        ) == full.source
+        printed = any(one.output_type == "stream" for one in full.outputs)
+        assert mine.outputs == full.outputs or printed and release.SOURCE in full.source
+
+
+def test_cells_that_show_an_answer_later_are_folded(handed_out):
+    """Each listed one exists, once, after its exercise; and its code is nowhere to be read."""
+    for exercise_id, beginning in release.SHOWN_LATER:
+        (path,) = NOTEBOOKS.glob(f"{exercise_id.partition('.')[0]}_*.ipynb")
+        sources = [cell.source for cell in code_cells(path)]
+        (place,) = [number for number, source in enumerate(sources) if source.startswith(beginning)]
+        assert any(f'check("{exercise_id}"' in source for source in sources[:place])
+        assert sources[place] not in (handed_out / path.name).read_text(encoding="utf-8")
+        assert f'later("{exercise_id}"' in code_cells(handed_out / path.name)[place].source
+
+
+def test_a_folded_cell_runs_and_shows_its_code_only_once_the_exercise_is_passed(monkeypatch, capsys):
+    cell, names = folded("01.softmax", "found = 3 + given"), {"given": 4}
+    for passed, shown in ((set(), ""), ({"01.softmax"}, "found = 3 + given\n")):
+        monkeypatch.setattr("course_lib.exercises.later.passed", lambda passed=passed: passed)
+        exec(cell, names)
+        assert names["found"] == 7 and capsys.readouterr().out == shown
+
+
+def test_the_key_beside_the_folder_has_every_solution_and_the_folder_none(handed_out):
+    key = handed_out.with_name("new-key.md").read_text(encoding="utf-8")
+    assert not [code for name in CHAPTERS for code in solutions(NOTEBOOKS / name) if code not in key]
+    assert "### 01.softmax: Solution" in key and "Our answer" in key
+    assert not list(handed_out.glob("*key*"))
+
+
+def test_exam_questions_have_other_numbers_and_the_answers_of_the_solution():
+    exercise = find("01.temperature")
+    first, answer = answer_key.question(redrawn(exercise, 1), exercise)
+    assert first == "`scores = [1, 0]`, `temperature = 0.5`" and answer == "[0.8808, 0.1192]"
+    assert answer_key.question(exercise, exercise) is None  # nothing has changed
+
+
+def test_other_numbers_find_the_same_mistakes_and_depend_on_the_seed():
+    for name in ("01.softmax", "02.masked_softmax", "06c.brevity", "07d.lora"):
+        exercise = find(name)
+        one, again, two = (redrawn(exercise, seed) for seed in (1, 1, 2))
+        assert difference(one.inputs, again.inputs, 0.0) is None
+        assert grade(one, exercise.reference).state == "passed"
+        assert all(grade(one, wrong).state != "passed" for each in exercise.mistakes for wrong in each.wrong)
+        assert (one is exercise) == (name == "06c.brevity")  # its texts cannot be drawn
+        assert one is exercise or difference(one.inputs, two.inputs, 0.0) is not None
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -130,7 +184,7 @@ def test_nothing_is_written_over_someones_work(course):
     release.write_all(course / "notebooks", folder)
     before = (folder / "01_title.ipynb").read_bytes()
     with pytest.raises(SetUpError, match="01_title.ipynb"):
-        release.run(Namespace(folder=folder, no_outputs=True))
+        release.run(Namespace(folder=folder, no_outputs=True, seed=None))
     assert (folder / "01_title.ipynb").read_bytes() == before
 
 

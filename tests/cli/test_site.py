@@ -82,6 +82,14 @@ def test_every_notebook_and_guide_is_in_the_table_of_contents():
         assert f"docs/{path.stem}" in listed
 
 
+def test_without_solutions_the_site_has_the_notebooks_of_release_and_no_guide_for_instructors():
+    notebook = ROOT / "notebooks" / "01_softmax_and_scaling.ipynb"
+    full, handed_out = (str(site_sources.stored(notebook, solutions)) for solutions in (True, False))
+    assert "<summary>Solution" in full and "large - large.max()" in full
+    assert "<summary>Solution" not in handed_out and "large - large.max()" not in handed_out
+    assert set(site_sources.listed(ROOT)) >= site_sources.INSTRUCTORS
+
+
 def test_the_stamp_is_read_from_the_notebooks(tmp_path):
     (tmp_path / "notebooks").mkdir()
     copy = tmp_path / "notebooks" / "01_softmax_and_scaling.ipynb"

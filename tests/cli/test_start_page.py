@@ -7,9 +7,13 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbconvert import get_exporter
+from traitlets.config import Config
 
 from course_lib.cli import environment, lab, start_page
+from course_lib.utils import progress
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -22,10 +26,10 @@ def a_notebook(folder: Path, name: str, *sources: str) -> None:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch) -> Path:
     """A folder with three notebooks and a broken one; the first exercise of the first notebook is passed."""
-    progress = tmp_path / "progress"
-    progress.mkdir()
-    (progress / "01.scores").touch()
-    monkeypatch.setenv("COURSE_PROGRESS", str(progress))
+    monkeypatch.setattr(progress, "_session", {})
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress"))
+    progress.remember("01.scores")
+    progress.remember("01.1", "right", "b")
     notebooks = tmp_path / "notebooks"
     notebooks.mkdir()
     checks = 'check("01.scores", a)\ncheck("01.scores", b)\ncheck("01.mask", c)'
@@ -37,8 +41,10 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
 
 
 def test_page_has_a_row_per_notebook_with_the_exercises_that_are_passed(folder: Path) -> None:
-    rows = start_page.write(folder).read_text(encoding="utf-8").splitlines()[-4:]
-    assert rows == [
+    *_, last, empty, answered, kept = start_page.write(folder).read_text(encoding="utf-8").splitlines()
+    assert not empty and "1 of 1" in answered and str(folder.parent / "progress") in kept
+    rows = start_page.page(folder).splitlines()[-7:-3]
+    assert rows[-1] == last and rows == [
         r"| [Chapter 1. Scores \| masks](01_first%20chapter.ipynb) | ■□ | 1 of 2 |",
         "| &emsp;[More](01b_more.ipynb) |  |  |",
         "| [02_broken](02_broken.ipynb) |  |  |",
@@ -61,12 +67,17 @@ def test_lab_opens_the_page_with_the_course_settings(folder: Path, monkeypatch) 
     calls = []
     monkeypatch.setattr(environment, "ROOT", folder.parent)
     monkeypatch.setattr(environment, "become", lambda command, **more: calls.append((command, more)) or 0)
-    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "/theirs")
+    for name in ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH"):
+        monkeypatch.setenv(name, "/theirs")
     lab.run(Namespace(no_browser=True, port=9001, rest=[]))
     (command, more), = calls  # fmt: skip
     assert "--LabApp.default_url=/lab/tree/START.md" in command and (folder / "START.md").exists()
-    ours, theirs = more["env"]["JUPYTER_CONFIG_PATH"].split(os.pathsep)
-    assert (Path(ours) / "labconfig/default_setting_overrides.json").exists() and theirs == "/theirs"
+    for name, file in (
+        ("JUPYTER_CONFIG_PATH", "labconfig/default_setting_overrides.json"),
+        ("JUPYTER_PATH", "nbconvert/templates/course/index.html.j2"),
+    ):
+        ours, theirs = more["env"][name].split(os.pathsep)
+        assert (Path(ours) / file).exists() and theirs == "/theirs"
 
 
 def test_lab_opens_without_the_page_where_it_cannot_be_written(folder: Path, monkeypatch) -> None:
@@ -86,3 +97,16 @@ def test_jupyterlab_reads_the_settings() -> None:
     done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True)
     found = json.loads(done.stdout)
     assert found["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
+
+
+@pytest.mark.parametrize("kind, wrapped", [("html", True), ("webpdf", False), ("slides", False)])
+def test_a_page_made_in_lab_wraps_long_lines_on_paper(monkeypatch, kind: str, wrapped: bool) -> None:
+    """The settings of `lab` reach pages; exporters that inherit from theirs keep their own templates."""
+    monkeypatch.setenv("JUPYTER_PATH", str(lab.SETTINGS))
+    settings = json.loads((lab.SETTINGS / "jupyter_server_config.json").read_text(encoding="utf-8"))
+    exporter = get_exporter(kind)(config=Config(settings))
+    assert exporter.template_name == {"html": "course", "webpdf": "webpdf", "slides": "reveal"}[kind]
+    if wrapped:
+        page, _ = exporter.from_notebook_node(nbformat.v4.new_notebook())
+        rule = page.partition("@media print {\n  .highlight pre")[2]
+        assert rule.startswith(", .jp-OutputArea-output pre { white-space: pre-wrap")

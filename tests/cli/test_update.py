@@ -197,6 +197,21 @@ def test_a_failure_half_way_leaves_all_as_it_was(course, mine, monkeypatch):
     assert after == before and git(mine, "rev-parse", "HEAD") == head
 
 
+def test_without_room_for_the_copies_nothing_is_left(course, mine, monkeypatch):
+    put(mine, "notebooks/03_heads.ipynb", WORK)
+    commit(course, nb=NEW)
+    before = contents(mine)
+
+    def full(source, target):
+        target.write_text("half", encoding="utf-8")
+        raise OSError("disk full")
+
+    monkeypatch.setattr("shutil.copyfile", full)
+    with pytest.raises(OSError, match="disk full"):
+        run()
+    assert contents(mine) == before
+
+
 def test_answers_come_from_a_copy_that_git_did_not_make(mine, tmp_path, capsys):
     old = tmp_path / "old"
     put(old, "notebooks/03_heads.ipynb", WORK)

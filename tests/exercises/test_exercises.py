@@ -11,13 +11,12 @@ import torch
 import torch.nn.functional as F
 from helpers.solutions import NOTEBOOKS, asked, room_of
 
-from course_lib.exercises import Exercise, Mistake, answer_or_reference, catalogue, check, grade
+from course_lib.exercises import Exercise, answer_or_reference, catalogue, check, grade
 from course_lib.exercises.comparing import alike, call
 from course_lib.exercises.exercise import mistake
 from course_lib.layers.multi_head_attention import attention
 
 EXERCISES = catalogue()
-MISTAKES = [(exercise, known) for exercise in EXERCISES.values() for known in exercise.mistakes]
 
 
 def name_of(case: object) -> str | None:
@@ -39,25 +38,23 @@ def test_the_reference_passes(exercise: Exercise) -> None:
 
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=name_of)
-def test_the_stub_is_not_tried_yet(exercise: Exercise) -> None:
+def test_stubs_and_answers_of_an_unknown_kind(exercise: Exercise) -> None:
     def stub(*arguments): ...
 
-    assert grade(exercise, stub).state == "not tried"
-    assert grade(exercise, ...).state == "not tried"
-
-
-@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=name_of)
-def test_an_answer_of_an_unknown_kind_gets_a_counterexample(exercise: Exercise) -> None:
+    assert grade(exercise, stub).state == grade(exercise, ...).state == "not tried"
     verdict = grade(exercise, lambda *arguments: {"none": "of this"})
     assert (verdict.state, verdict.mistake) == ("wrong", None)
 
 
-@pytest.mark.parametrize(("exercise", "known"), MISTAKES, ids=name_of)
-def test_each_mistake_is_called_by_its_name(exercise: Exercise, known: Mistake) -> None:
-    for wrong in known.wrong:
-        verdict = grade(exercise, wrong)
-        assert (verdict.state, verdict.mistake) == ("mistake", known.name)
-        assert known.name in " ".join(verdict.text.split())
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=name_of)
+def test_each_mistake_is_called_by_its_name(exercise: Exercise) -> None:
+    assert len({known.name for known in exercise.mistakes}) == len(exercise.mistakes) >= 3
+    for known in exercise.mistakes:
+        assert known.why.endswith((".", "?"))
+        for wrong in known.wrong:
+            verdict = grade(exercise, wrong)
+            assert (verdict.state, verdict.mistake) == ("mistake", known.name)
+            assert known.name in " ".join(verdict.text.split())
 
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=name_of)
@@ -69,12 +66,6 @@ def test_reference_and_mistakes_differ_pairwise(exercise: Exercise) -> None:
         pairs = [pair for a, b in zip(mine, theirs, strict=True) for pair in ((a, b), (b, a))]
         same = all(alike(*pair, exercise.tolerance) for pair in pairs)
         assert name == other or not same, f"{name!r} and {other!r} come to the same"
-
-
-@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=name_of)
-def test_an_exercise_knows_three_mistakes_and_one_sentence_for_each(exercise: Exercise) -> None:
-    assert len({known.name for known in exercise.mistakes}) == len(exercise.mistakes) >= 3
-    assert all(known.why.endswith((".", "?")) for known in exercise.mistakes)
 
 
 def test_every_exercise_says_how_long_and_how_hard_it_is() -> None:

@@ -7,8 +7,10 @@ import pytest
 
 from course_lib.exercises import catalogue, chapters, conclude, quiz, recall
 from course_lib.exercises.questions import LETTERS, find_question, parse, read
+from course_lib.utils import progress
 
 CHAPTERS = chapters()
+EXERCISES = catalogue()
 QUESTIONS = [question for chapter in CHAPTERS for question in read(chapter).questions]
 FILE = """Recall: 00.1, 00.2
 
@@ -112,10 +114,22 @@ def test_the_right_option_is_not_always_the_longest() -> None:
     assert sum(not option.mistake for option in longest) < 0.45 * len(QUESTIONS)
 
 
-def test_every_mistake_that_names_an_exercise_is_known_there() -> None:
-    exercises = catalogue()
-    named = [option.mistake for question in QUESTIONS for option in question.options]
-    named = [mistake.split(": ", 1) for mistake in named if re.match(r"\w+\.\w+: ", mistake)]
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_mistake_that_names_an_exercise_is_known_there(chapter: str) -> None:
+    options = [option for question in read(chapter).questions for option in question.options]
+    named = [one.mistake.split(": ", 1) for one in options if re.match(r"\w+\.\w+: ", one.mistake)]
     assert named
     for key, name in named:
-        assert name in [mistake.name for mistake in exercises[key].mistakes], (key, name)
+        assert key.partition(".")[0] <= chapter  # a student has met it
+        assert name in [mistake.name for mistake in EXERCISES[key].mistakes], (key, name)
+
+
+def test_answers_and_conclusions_count_as_progress(monkeypatch) -> None:
+    monkeypatch.setattr(progress, "_session", {})
+    first, *others = (question.right for question in read("05").questions)
+    quiz("05", first + "".join("b" if letter == "a" else "a" for letter in others))
+    conclude("05", "nine words are enough for an answer in writing")
+    found = progress.entries()
+    assert found["05.1"] == {"state": "right", "answer": first} and found["05.2"]["state"] == "wrong"
+    assert found["05.conclusion"]["answer"].startswith("nine words")
+    assert len(found) == 6 and "1 of 5" in progress.answered()

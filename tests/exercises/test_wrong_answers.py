@@ -2,6 +2,7 @@
 
 import csv
 import inspect
+import math
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -9,10 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from helpers.learner import NAMES, flash
 from helpers.solutions import written
 
 from course_lib.exercises import Verdict, catalogue, grade
+from course_lib.text.significance import bootstrap_bleu
 
 EXERCISES = catalogue()
 NAMED = 0.85  # of all; the others get only the smallest counterexample
@@ -115,6 +118,33 @@ def numpy_table(tokens, d_model):
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(tokens, d_model)
 
 
+def noise_as_an_array(ids, dropped, masked, mask):
+    kept = [(mask if m < 0.15 else i, d) for i, d, m in zip(ids, dropped, masked, strict=True)]
+    return np.array([i for i, d in kept if d >= 0.1])
+
+
+def patched_copy(blocks, x, other, depth, position):
+    for i, block in enumerate(blocks):
+        if i == depth:
+            x = x.clone()
+            x[position] = other[position]
+        x, other = block(x), block(other)
+    return x
+
+
+def dpo_as_softplus(chosen, rejected, ref_chosen, ref_rejected, beta):
+    return F.softplus(beta * (rejected - ref_rejected - (chosen - ref_chosen))).mean()
+
+
+def replaced_in_a_text(ids, pair, new):
+    return list(map(ord, "".join(map(chr, ids)).replace("".join(map(chr, pair)), chr(new))))
+
+
+def paired_by_quantile(a, b, draws):
+    differences = bootstrap_bleu(b, draws) - bootstrap_bleu(a, draws)
+    return differences.quantile(torch.tensor([0.025, 0.975], dtype=differences.dtype))
+
+
 UNUSUAL = {
     "01.softmax": [lambda s: (s - s.logsumexp(-1, keepdim=True)).exp()],
     "02.masked_softmax": [
@@ -133,6 +163,21 @@ UNUSUAL = {
     ],
     "05b.rms_norm": [lambda x, gain: x * (x.pow(2).mean(-1, keepdim=True) + 1e-5).rsqrt() * gain],
     "05b.best_rate": [lambda losses: np.float64(min(losses, key=lambda lr: np.mean(losses[lr])))],
+    "06.bleu_on_paper": [58, 57.9],
+    "06c.paired": [paired_by_quantile],
+    "06d.merge": [replaced_in_a_text],
+    "07b.patch": [patched_copy],
+    "07c.noise": [noise_as_an_array],
+    "07c.power_law": [
+        lambda x, y: np.array([math.exp((f := np.polyfit(x.log(), y.log(), 1))[1]), -f[0]])
+    ],
+    "07d.dpo": [dpo_as_softplus],
+    "07d.lora": [lambda x, w, a, b, alpha: F.linear(x, w + alpha / a.shape[0] * b @ a)],
+    "08.embed": [
+        lambda patches, w, bias: torch.einsum("bpi,oi->bpo", patches, w.flatten(1)) + bias,
+        lambda patches, w, bias: F.linear(patches, w.reshape(len(w), -1), bias),
+    ],
+    "08c.loss": [lambda x, y: F.cross_entropy(x, y)],
 }  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """Functions that learners wrote wrong (wrong_bodies.txt): none passes, and most are told what is wrong.
 
+What a message says is looked at for every fourth: the search for a change that makes an answer right is slow.
 No answer gives the same results as one in wrong_answers.csv.
 """
 
@@ -10,12 +11,13 @@ from functools import cache
 from io import StringIO
 from pathlib import Path
 
+import pytest
 from helpers.solutions import NOTEBOOKS, asked, room_of, written
 
-from course_lib.exercises import Verdict, catalogue, grade
+from course_lib.exercises import Verdict, catalogue, checking, grade
 
 EXERCISES = catalogue()
-NAMED = 0.87  # of all; the others get only the smallest counterexample
+NAMED, SAMPLE = 0.87, 4  # of every fourth; the others get only the smallest counterexample
 # What a message without a known mistake can say, beyond the counterexample.
 SAID = (
     ".item()", "is close", "is of type", "has dtype", "has type", "returns None", "in place",
@@ -35,12 +37,17 @@ def answers() -> list[tuple[str, str, str]]:
 
 @cache
 def verdicts() -> dict[tuple[str, str], Verdict]:
+    """Of all answers; only those in the sample are searched for a change that makes them right."""
     found = {}
+    searched = {answer[:2] for answer in answers()[::SAMPLE]}
     for notebook in NOTEBOOKS:
         here = {name for name, _, _ in asked(notebook)}
-        with redirect_stdout(StringIO()), room_of(notebook) as room:
+        with redirect_stdout(StringIO()), room_of(notebook) as room, pytest.MonkeyPatch.context() as patch:
             for name, wrong, body in answers():
                 if name in here:
+                    patch.undo()
+                    if (name, wrong) not in searched:
+                        patch.setattr(checking, "repaired", lambda *_: None)
                     found[name, wrong] = graded(name, body, dict(room))
     return found
 
@@ -69,4 +76,5 @@ def test_no_wrong_answer_passes() -> None:
 
 
 def test_most_wrong_answers_are_told_what_is_wrong() -> None:
-    assert sum(map(is_named, verdicts().values())) >= NAMED * len(verdicts())
+    searched = [verdicts()[answer[:2]] for answer in answers()[::SAMPLE]]
+    assert sum(map(is_named, searched)) >= NAMED * len(searched)

@@ -178,8 +178,10 @@ def test_translate_takes_a_width(model):
     assert widest == [tokenizer.decode(found[0][0].ids) for found in alone]
 
 
-@pytest.mark.parametrize("length_power", [0.0, 0.6, 1.0, -1.0])
-@pytest.mark.parametrize(("width", "exact"), [(1, False), (2, False), (2, True), (4, False), (4, True)])
+@pytest.mark.parametrize(
+    ("width", "exact", "length_power"),
+    [(1, False, 0.0), (2, False, 0.6), (2, True, -1.0), (4, False, 1.0), (4, True, 0.0), (4, True, 0.6)],
+)
 def test_hypotheses_are_those_of_transformers(width, exact, length_power, device):
     """Also where a text ends at once, and where an end token is not among the best `width` continuations."""
     start = torch.randint(3, 8, (8, 2), generator=torch.Generator().manual_seed(0)).to(device)

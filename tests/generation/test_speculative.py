@@ -1,7 +1,6 @@
 """Speculative decoding: greedy text is unchanged, sampled text has the model's distribution."""
 
 import inspect
-import itertools
 
 import pytest
 import torch
@@ -49,8 +48,8 @@ def drafts(model: GPT) -> list:
 @pytest.mark.parametrize(("lookahead", "positions", "end"), [(1, "learned", None), (4, "rotary", 2)])
 def test_the_greedy_text_is_the_same_whatever_the_draft_says(lookahead, positions, end):
     model = gpt(1, positions=positions)
-    for prompt in itertools.product(range(VOCAB), range(3)):
-        start = torch.tensor([prompt])
+    for prompt in range(VOCAB):
+        start = torch.tensor([[prompt, 0]])
         expected = greedy_decode(model.generator(), start, end, 11)[0]
         for draft in drafts(model):
             got = speculative_decode(model.generator(), draft, start, end, 11, lookahead)
@@ -88,7 +87,7 @@ def test_accepted_and_replaced_tokens_together_follow_the_model_exactly():
 
 
 def test_sampled_texts_follow_the_model_whatever_the_draft():
-    """The pairs of tokens in 600 draws: within four standard deviations of their probabilities."""
+    """The pairs of tokens in 300 draws: within four standard deviations of their probabilities."""
     model, start, rng = gpt(2, layers=1), torch.tensor([[5]]), torch.Generator().manual_seed(0)
     with torch.inference_mode():
         first = model(start)[0, -1].softmax(dim=-1)
@@ -97,11 +96,11 @@ def test_sampled_texts_follow_the_model_whatever_the_draft():
     small = gpt(3, d_model=8, layers=1)
     for draft in (lambda: ModelDraft(small.generator(), temperature=1.0, rng=rng), lambda: Always(1)):
         counts = torch.zeros(VOCAB, VOCAB)
-        for _ in range(600):
+        for _ in range(300):
             got = speculative_decode(model.generator(), draft(), start, None, 2, temperature=1.0, rng=rng)
             counts[got.ids[0], got.ids[1]] += 1
-        bound = 4 * (expected * (1 - expected) / 600).sqrt() + 2e-3
-        assert ((counts.flatten() / 600 - expected).abs() <= bound).all()
+        bound = 4 * (expected * (1 - expected) / 300).sqrt() + 2e-3
+        assert ((counts.flatten() / 300 - expected).abs() <= bound).all()
 
 
 def test_the_first_rejected_token_is_replaced_and_the_rest_dropped():

@@ -134,12 +134,12 @@ def test_memorizes_one_batch(form):
     model, images = ViT(replace(CONFIG, **form)), random_images(8, 3, 12, 12)
     labels = torch.tensor([0, 1, 2, 3, 4, 0, 1, 2])
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    for _ in range(90):
+    for _ in range(60):
         loss = F.cross_entropy(model(images), labels)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-    assert loss.item() < 0.05
+    assert loss.item() < 0.1
     assert model.eval()(images).argmax(-1).tolist() == labels.tolist()
 
 

@@ -27,14 +27,14 @@ def command(*arguments, **environment):
 
 @pytest.mark.real_data
 def test_bleu_rises_on_spa_eng(tmp_path):
-    """The floors lie far above an untrained model, and well below the 4.1 BLEU and 21.7 chrF reached."""
+    """The floors lie far above an untrained model, and well below the 3.5 BLEU and 18.0 chrF reached."""
     sizes = ("--d-model", 128, "--batch", 64, "--lr", 3e-3)
-    code, out, err = command("--steps", 500, "--warmup", 100, *sizes, "--out", tmp_path)
+    code, out, err = command("--steps", 250, "--warmup", 50, *sizes, "--out", tmp_path)
     assert code == 0, out + err
     bleu, chrf = map(
         float, re.search(r"held-out, greedy: BLEU ([\d.]+), chrF ([\d.]+) on 2,000", out).groups()
     )
-    assert bleu > 2 and chrf > 16, out
+    assert bleu > 1.5 and chrf > 14, out
     assert re.search(r"[\d,]+ target tokens per second", out)
     model, tokenizer = load_translator(tmp_path / "model")
     assert translate(model, tokenizer, ["I am here."])[0]

@@ -1,5 +1,6 @@
-"""Progress: passed exercises are saved, in a folder or for the session, and shown without color."""
+"""Progress: what is passed and answered is saved in one file, or for the session, and shown without color."""
 
+import json
 import os
 import subprocess
 import sys
@@ -15,32 +16,46 @@ RIGHT = catalogue()["01.softmax"].reference
 
 @pytest.fixture(autouse=True)
 def new_session(monkeypatch):
-    monkeypatch.setattr(saved, "_session", set())
+    """As after a restart of the kernel."""
+    monkeypatch.setattr(saved, "_session", {})
+    monkeypatch.setattr(saved, "_said", set())
 
 
 @pytest.fixture
 def place(monkeypatch, tmp_path) -> Path:
-    """A folder of a user who has passed nothing."""
-    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "passed"))
-    return tmp_path / "passed"
+    """The file of a user who has passed nothing."""
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress"))
+    return tmp_path / "progress" / "progress.json"
 
 
-def shown(capsys) -> str:
+def stored(place: Path) -> dict:
+    return json.loads(place.read_text(encoding="utf-8"))
+
+
+def shown(capsys, **arguments) -> str:
     capsys.readouterr()
-    progress()
+    progress(**arguments)
     return capsys.readouterr().out
 
 
-def test_a_passed_exercise_is_one_empty_file(place):
+def restart(monkeypatch) -> None:
+    monkeypatch.setattr(saved, "_session", {})
+
+
+def test_a_passed_exercise_is_saved_with_its_answer(place, monkeypatch, capsys):
     check("01.softmax", RIGHT)
-    assert [(path.name, path.stat().st_size) for path in place.iterdir()] == [("01.softmax", 0)]
+    assert stored(place)["01.softmax"]["state"] == "passed"
+    restart(monkeypatch)
     assert saved.passed() == {"01.softmax"}
+    assert shown(capsys, show="01.softmax").startswith("def my_softmax(")
+    with pytest.raises(ValueError, match=r"01\.temperature is not passed yet"):
+        progress(show="01.temperature")
 
 
 @pytest.mark.parametrize("answer", [..., lambda scores: scores, lambda scores: scores.softmax(0)])
 def test_nothing_else_is_remembered(place, answer):
     check("01.softmax", answer)
-    assert saved.passed() == set() and not list(place.iterdir())
+    assert saved.passed() == set() and not place.exists()
 
 
 def test_a_later_wrong_answer_takes_nothing_away(place):
@@ -49,27 +64,69 @@ def test_a_later_wrong_answer_takes_nothing_away(place):
     assert saved.passed() == {"01.softmax"}
 
 
-def test_a_deleted_file_opens_the_exercise_for_the_next_session(place, monkeypatch):
-    check("01.softmax", RIGHT)
-    (place / "01.softmax").unlink()
-    monkeypatch.setattr(saved, "_session", set())
-    assert saved.passed() == set()
+def test_a_question_once_right_stays_right_and_a_wrong_one_can_become_right(place):
+    for state in ("wrong", "right", "wrong"):
+        saved.remember("05.1", state, "b")
+    assert stored(place)["05.1"]["state"] == "right"
 
 
-def test_another_process_knows_it(place):
+def test_a_cell_that_runs_twice_writes_once(place):
     check("01.softmax", RIGHT)
-    code = "from course_lib.utils.progress import passed; print(*passed())"
+    before = place.stat()
+    check("01.softmax", RIGHT)
+    assert place.stat().st_ino == before.st_ino
+
+
+def test_two_notebooks_keep_each_others_progress(place, monkeypatch):
+    code = (
+        "from course_lib.utils.progress import passed, remember; remember('02.bmm'); print(*sorted(passed()))"
+    )
+    saved.remember("01.softmax")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "01.softmax\n"
+    assert done.stdout == "01.softmax 02.bmm\n"
+    saved.remember("03.head")
+    assert set(stored(place)) == {"01.softmax", "02.bmm", "03.head"}
 
 
-@pytest.mark.parametrize("chosen", ["", "file/below"])
-def test_without_a_folder_the_session_remembers(monkeypatch, tmp_path, chosen, capsys):
+def test_another_computer_gets_the_file_and_keeps_its_own_answers(place, monkeypatch, tmp_path, capsys):
+    for key, answer in (("01.softmax", "theirs"), ("02.bmm", "theirs")):
+        saved.remember(key, answer=answer)
+    assert "mine.json" in shown(capsys, export=str(tmp_path / "mine.json"))
+    restart(monkeypatch)
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "other"))
+    saved.remember("02.bmm", answer="ours")
+    assert shown(capsys, load=str(tmp_path / "mine.json")).startswith("2 entries read")
+    restart(monkeypatch)
+    assert saved.entries()["02.bmm"]["answer"] == "ours"
+    assert saved.entries()["01.softmax"]["answer"] == "theirs"
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"01.softmax": "passed"}', '{"a": {"state": 1, "answer": ""}}'])
+def test_another_file_is_no_progress(place, tmp_path, text):
+    (tmp_path / "other.json").write_text(text)
+    with pytest.raises(ValueError, match=r"other\.json is not a file that progress\(export=…\) wrote"):
+        progress(load=str(tmp_path / "other.json"))
+
+
+def test_a_damaged_file_is_left_alone_and_named_once(place, capsys):
+    place.parent.mkdir()
+    place.write_text("{cut o")
+    for key in ("01.softmax", "02.bmm"):
+        saved.remember(key)
+    said = capsys.readouterr().out
+    assert said.count("\n") == 1 and str(place) in said
+    assert place.read_text() == "{cut o" and saved.passed() == {"01.softmax", "02.bmm"}
+
+
+@pytest.mark.parametrize("chosen, lines", [("", 0), ("file/below", 1)])
+def test_where_nothing_can_be_written_the_session_remembers(monkeypatch, tmp_path, chosen, lines, capsys):
     monkeypatch.chdir(tmp_path)
     Path("file").write_text("a file where a folder should be")
     monkeypatch.setenv("COURSE_PROGRESS", chosen)
-    check("01.softmax", RIGHT)
-    assert saved.passed() == {"01.softmax"}
+    for key in ("01.softmax", "02.bmm"):
+        saved.remember(key)
+    assert capsys.readouterr().out.count("cannot be saved") == lines
+    assert saved.passed() == {"01.softmax", "02.bmm"}
     assert "until this notebook's kernel stops" in shown(capsys)
 
 
@@ -77,30 +134,48 @@ def test_a_user_without_a_home_is_no_problem(monkeypatch):
     monkeypatch.delenv("COURSE_PROGRESS")
     monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
     saved.remember("01.softmax")
-    assert saved.folder() is None and saved.passed() == {"01.softmax"}
+    assert saved.file() is None and saved.passed() == {"01.softmax"}
 
 
-def test_the_folder_is_in_the_users_home(monkeypatch, tmp_path):
+def test_the_file_is_in_the_users_home_beside_what_earlier_versions_saved(monkeypatch, tmp_path):
     monkeypatch.delenv("COURSE_PROGRESS")
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    assert saved.folder() == tmp_path / ".course_lib" / "passed"
-    assert saved.location().startswith("saved in ~/.course_lib/passed;")
+    earlier = tmp_path / ".course_lib" / "passed"
+    earlier.mkdir(parents=True)
+    for name in ("01.softmax", ".DS_Store"):
+        (earlier / name).touch()
+    saved.remember("02.bmm")
+    assert saved.location() == "saved in ~/.course_lib/progress.json"
+    assert set(stored(tmp_path / ".course_lib" / "progress.json")) == {"01.softmax", "02.bmm"}
 
 
-def test_a_file_of_another_name_does_no_harm(place, capsys):
-    place.mkdir()
-    for name in (".DS_Store", "99.gone"):
-        (place / name).touch()
-    assert shown(capsys).startswith("≈ 0 of ")
+def test_colab_saves_in_drive_where_it_is_mounted(monkeypatch, tmp_path):
+    monkeypatch.delenv("COURSE_PROGRESS")
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setenv("COLAB_RELEASE_TAG", "x")
+    monkeypatch.setattr(saved, "DRIVE", tmp_path / "MyDrive")
+    assert "export=" in saved.location()
+    (tmp_path / "MyDrive").mkdir()
+    saved.remember("01.softmax")
+    assert saved.location().startswith("saved in") and set(stored(saved.file())) == {"01.softmax"}
+    assert saved.file().is_relative_to(tmp_path / "MyDrive")
 
 
 def test_the_page_counts_and_names_the_next_one(place, capsys):
     check("01.softmax", RIGHT)
+    saved.remember("99.gone")
     lines = shown(capsys).splitlines()
     of_one = next(line for line in lines if line.startswith("≈ chapter 01 "))
     assert lines[0] == f"≈ 1 of {len(catalogue())} exercises passed"
     assert "■□□□□□" in of_one and "1 of  6" in of_one and of_one.endswith("next: 01.temperature")
     assert all(line.startswith("≈ ") and len(line) <= 110 for line in lines[:-1])
+
+
+def test_questions_have_a_line_once_one_is_answered(place):
+    assert "closed-book" not in saved.summary(["01.a"])
+    for key, state in (("05.1", "right"), ("05.2", "wrong"), ("05.written", "written")):
+        saved.remember(key, state)
+    assert "≈ closed-book questions: 1 of 2 answered right\n" in saved.summary(["01.a"])
 
 
 def test_a_finished_chapter_says_so(place):
@@ -109,10 +184,5 @@ def test_a_finished_chapter_says_so(place):
     assert "■■            2 of  2   all passed" in saved.summary(["01.a", "01.b", "02.a"])
 
 
-def test_the_last_line_says_what_colab_forgets(place, monkeypatch):
-    monkeypatch.setenv("COLAB_RELEASE_TAG", "x")
-    assert "until Colab reclaims this machine" in saved.location()
-
-
 def test_tests_leave_the_users_own_progress_alone():
-    assert os.environ["COURSE_PROGRESS"] == "" and saved.folder() is None
+    assert os.environ["COURSE_PROGRESS"] == "" and saved.file() is None

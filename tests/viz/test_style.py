@@ -8,6 +8,7 @@ import pytest
 import seaborn
 from matplotlib.colors import to_rgb
 
+from course_lib.chapters.ch00_why_attention import lookup_explorer
 from course_lib.viz.style import PALETTE, WHITEGRID, is_projected, style_context, use_style
 
 SIZES = ("font.size", "axes.labelsize", "axes.titlesize", "xtick.labelsize", "ytick.labelsize",
@@ -86,3 +87,29 @@ changed = [key for key, value in plt.rcParams.items() if before[key] != value]
 assert not changed, changed
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"text.usetex": True},  # needs LaTeX, which is not there
+        {"path.sketch": (1, 100, 2), "font.weight": "bold", "lines.linestyle": "--", "axes.xmargin": 0.3},
+        {"figure.autolayout": True, "xtick.direction": "in", "savefig.transparent": True, "savefig.dpi": 50},
+        dict(mpl.style.library["seaborn-v0_8-talk"]),
+    ],
+    ids=lambda own: next(iter(own)),
+)
+def test_a_users_own_settings_change_no_widget_and_come_back(own) -> None:
+    expected = lookup_explorer().snapshot()
+    with mpl.rc_context(own):
+        assert lookup_explorer().snapshot() == expected
+        assert all(mpl.rcParams[name] == mpl.RcParams(own)[name] for name in own)
+        use_style()
+        assert not mpl.rcParams["text.usetex"] and mpl.rcParams["font.weight"] == "normal"
+
+
+def test_what_belongs_to_the_machine_is_left_alone() -> None:
+    with mpl.rc_context({"figure.dpi": 77, "timezone": "Asia/Tokyo", "keymap.save": ["q"]}):
+        use_style()
+        assert mpl.rcParams["figure.dpi"] == 77 and mpl.rcParams["timezone"] == "Asia/Tokyo"
+        assert mpl.rcParams["keymap.save"] == ["q"]

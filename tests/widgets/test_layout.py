@@ -2,7 +2,6 @@
 
 import ipywidgets
 
-from course_lib.widgets import accessible_names
 from course_lib.widgets.accessible_names import AccessibleNames
 from course_lib.widgets.layout import FEW, TALL, arrange
 
@@ -38,7 +37,7 @@ def test_a_projected_widget_says_so() -> None:
 
 
 def test_the_script_names_what_ipywidgets_leaves_without_a_name() -> None:
-    script = accessible_names.SCRIPT.read_text(encoding="utf-8")
+    script = AccessibleNames._esm
     for name in ("aria-label", "aria-valuetext", "alt", "data-lm-suppress-shortcuts"):
         assert f'"{name}"' in script
     assert "http" not in script and AccessibleNames._esm.endswith("export default { render };\n")

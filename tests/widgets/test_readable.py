@@ -8,7 +8,6 @@ import ast
 import itertools
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import ipywidgets
 import matplotlib as mpl
@@ -161,14 +160,12 @@ def plain(source: str) -> str:
     return "\n".join(line for line in source.splitlines() if not line.lstrip().startswith(("%", "!")))
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_figures_of_a_notebook_write_in_colours_that_stand_out_from_white(path):
-    for where, cell in notebook_io.Notebook.load(path).of_type("code"):
+def test_figures_of_notebooks_write_in_colours_that_stand_out_from_white():
+    cells = (cell for path in NOTEBOOKS for cell in notebook_io.Notebook.load(path).of_type("code"))
+    for where, cell in cells:
         for colour in colours_of_letters(plain(cell.source)):
-            dark_ground = (
-                contrast(colour, "black") > 15
-            )  # such as white in a dark cell, checked where it is drawn
-            assert dark_ground or contrast(colour, "white") >= LIMIT, (where, colour)
+            on_dark = contrast(colour, "black") > 15  # as in a dark cell, checked where it is drawn
+            assert on_dark or contrast(colour, "white") >= LIMIT, (where, colour)
 
 
 def test_a_faint_colour_in_code_is_found():
@@ -288,17 +285,14 @@ TIMERS = {  # scripts that may call setInterval
 }
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_nothing_moves_by_itself(path: Path):
-    found = set(MOTION.findall(path.read_text(encoding="utf-8")))
-    assert found == ({"setInterval"} if path.name in TIMERS else set())
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_nothing_moves_by_itself_in_a_notebook(path: Path):
-    for cell in notebook_io.read(path).cells:
-        shown = [str(output.get("data", {}).get("text/html", "")) for output in cell.get("outputs", [])]
-        assert not MOTION.search("\n".join([cell.source, *shown]))
+def test_nothing_moves_by_itself():
+    for path in SOURCES:
+        found = set(MOTION.findall(path.read_text(encoding="utf-8")))
+        assert found == ({"setInterval"} if path.name in TIMERS else set()), path
+    for path in NOTEBOOKS:
+        for cell in notebook_io.read(path).cells:
+            shown = [str(output.get("data", {}).get("text/html", "")) for output in cell.get("outputs", [])]
+            assert not MOTION.search("\n".join([cell.source, *shown])), path
 
 
 def test_the_layout_changes_places_and_sizes_but_no_colours():

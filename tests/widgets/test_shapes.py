@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.chapters.ch02_masks import shapes_widget as shapes
-from course_lib.widgets import bmm_explorer
+from course_lib.widgets import bmm_explorer, shapes
 from course_lib.widgets.heatmap import Place
 
 SIZES = {"n": 2, "a": 3, "b": 4, "c": 5}

@@ -22,6 +22,7 @@ from course_lib.widgets.reading import follow, head_choice, of_head, prompt_cont
 ROWS = 14  # most rows of the map: of a longer translation, the last ones up to the step
 BEST = 5  # candidates shown
 WIDEST = 5  # largest beam width
+SAID = 6  # most tokens that the line names before the one of the step
 
 
 def translation_explorer(
@@ -124,11 +125,12 @@ def hypotheses(found: Sequence[Hypothesis]) -> Heatmap:
 
 def in_words(seen: Written, weights: Float[Tensor, "steps source"], step: int, place: str) -> str:
     """Status line: the best translation, the step, and the largest attention weight."""
-    so_far = " ".join(["[BOS]", *seen.target[: step - 1]])
+    so_far = ["[BOS]", *seen.target[: step - 1]]
+    before = " ".join(so_far if len(so_far) <= SAID else ["…", *so_far[-SAID:]])
     most, where = weights[step - 1].max(dim=-1)
     probability = seen.probabilities[step - 1, seen.target_ids[step - 1]]
     return (
-        f"{seen.texts[0]} — Step {step}: after {so_far} comes {seen.target[step - 1]} "
+        f"{seen.texts[0]} — Step {step}: after {before} comes {seen.target[step - 1]} "
         f"(probability {probability:.2f}). Most attended: {seen.source[where]} (weight {most:.2f}; {place})."
     )
 

@@ -1,30 +1,104 @@
-"""The notebooks in a folder of handed-in work, and whose they are."""
+"""What a class handed in, whose it is, and who on the roster handed in nothing."""
 
-import os
+import csv
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+WORK = (".py", ".html", ".pdf", ".zip", ".tar", ".gz", ".tgz", ".7z", ".rar", ".txt", ".docx")
+NOTHING = "nothing handed in"
+NEEDS_YOU = "needs you"
 
 
 @dataclass(frozen=True)
 class HandedIn:
-    """A notebook that a student has handed in."""
+    """A notebook that a student has handed in; where `path` is None, `instead` says why there is none."""
 
     student: str
-    path: Path
+    path: Path | None
+    instead: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.path.name if self.path else ""
 
 
 def find(folder: Path) -> list[HandedIn]:
     """All notebooks: `folder/NAME.ipynb`, and any depth below `folder/NAME/`; NAME is the student's.
 
-    Hidden folders are left out, and folders that are links are not followed: a student may have made them.
+    A student without a notebook is listed as well, once. Hidden files and folders are left out, and folders
+    that are links are not followed: a student may have made them.
     """
-    found = []
-    for place, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        inside = Path(place).relative_to(folder).parts
-        found += [
-            HandedIn(inside[0] if inside else Path(name).stem, Path(place, name))
-            for name in sorted(files)
-            if name.endswith(".ipynb") and not name.startswith(".")
-        ]
-    return found
+    found: list[HandedIn] = []
+    for entry in sorted(folder.iterdir(), key=lambda entry: (entry.is_dir(), entry.name)):
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            found += of_student(entry)
+        elif entry.suffix == ".ipynb":
+            found.append(HandedIn(entry.stem, entry))
+        elif entry.suffix.lower() in WORK:
+            found.append(without_notebook(entry.stem, [entry.name]))
+    with_notebooks = {one.student for one in found if one.path}
+    return [one for one in found if one.path or one.student not in with_notebooks]
+
+
+def of_student(folder: Path) -> list[HandedIn]:
+    """What is in a student's folder."""
+    files = list(visible(folder))
+    notebooks = [HandedIn(folder.name, file) for file in files if file.suffix == ".ipynb"]
+    return notebooks or [without_notebook(folder.name, [file.name for file in files])]
+
+
+def visible(folder: Path) -> Iterator[Path]:
+    """The files in a folder, and then those below it, in order, without the hidden ones."""
+    entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    yield from (entry for entry in entries if entry.is_symlink() or not entry.is_dir())
+    for entry in entries:
+        if entry.is_dir() and not entry.is_symlink():
+            yield from visible(entry)
+
+
+def without_notebook(student: str, files: list[str]) -> HandedIn:
+    """A student who handed in other files, or none."""
+    some = ", ".join(files[:3]) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
+    return HandedIn(student, None, f"{NEEDS_YOU}: no notebook, only {some}" if files else NOTHING)
+
+
+def read_roster(file: Path) -> list[tuple[str, ...]]:
+    """The students of a class: the filled cells of each row of a CSV file, or the lines of a text.
+
+    A first row that holds the word "student", "name" or "identifier" is its head. Raises ValueError for none.
+    """
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"--roster {file}: the file is not text in UTF-8") from None
+    rows = [tuple(cell.strip() for cell in row if cell.strip()) for row in csv.reader(text.splitlines())]
+    if rows and {"student", "name", "identifier"} & {cell.lower() for cell in rows[0]}:
+        rows = rows[1:]
+    if not any(rows):
+        raise ValueError(f"--roster {file}: no names; write one student in each line, named like the folders")
+    return [row for row in rows if row]
+
+
+def with_roster(found: list[HandedIn], roster: list[tuple[str, ...]]) -> tuple[list[HandedIn], list[str]]:
+    """What was handed in, and a row for each student on the roster who is missing; names that are not on it.
+
+    A student is any cell of a row, in any case, or a folder whose name ends with a hyphen and that cell: so
+    GitHub Classroom names it.
+    """
+    students = {one.student for one in found}
+    known = {name for name in students for row in roster if any(map(names(name).__contains__, lowered(row)))}
+    missing = [row[0] for row in roster if not any(names(name) & lowered(row) for name in students)]
+    return [*found, *(HandedIn(name, None, NOTHING) for name in missing)], sorted(students - known)
+
+
+def lowered(row: tuple[str, ...]) -> set[str]:
+    return {cell.casefold() for cell in row}
+
+
+def names(folder: str) -> set[str]:
+    """All that a folder's name may stand for: `week-3-ana` for itself, `3-ana` and `ana`."""
+    words = folder.casefold().split("-")
+    return {"-".join(words[start:]) for start in range(len(words))}

@@ -8,6 +8,8 @@ import builtins
 import json
 import math
 import numbers
+import os
+import re
 from typing import Any
 
 import torch
@@ -17,6 +19,7 @@ from course_lib.exercises.checking import Attempt
 from course_lib.exercises.comparing import CallResult
 
 LONGEST = 300  # characters of an error's message
+CELL = re.compile(r'(?:File )?"?<ipython-input-[^>]*>"?,? ?')
 LARGEST = 2**63  # integers beyond it are not answers
 DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in (
     torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
@@ -48,8 +51,14 @@ def encoded_attempt(made: Attempt) -> dict[str, Any]:
 def _encoded_result(result: CallResult) -> dict[str, Any]:
     if result.error is not None:
         error = result.error
-        return {"error": type(error).__name__, "message": str(error)[:LONGEST], "changed": result.changed}
+        return {"error": type(error).__name__, "message": plain(str(error)), "changed": result.changed}
     return {"value": encoded(result.value), "changed": result.changed}
+
+
+def plain(text: str) -> str:
+    """The text of an error without the kernel's names for cells and the place where the notebook runs."""
+    text = text[: 10 * LONGEST].replace(f"{os.getcwd()}{os.sep}", "")
+    return CELL.sub("", text)[:LONGEST]
 
 
 def encoded(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The class's results: a table as CSV, and one page with the same table and the most common mistakes.
+"""The class's results: two tables as CSV, and one page with both and the most common mistakes.
 
 All text that comes from students is cleaned of control characters. In the table, cells that a spreadsheet
 would take for formulas are marked as text; on the page, everything is escaped.
@@ -30,13 +30,40 @@ def as_csv(results: Sequence[Graded], exercises: Sequence[Exercise]) -> str:
     """One row per student and notebook, one column per exercise; other chapters' cells are empty."""
     sheet = io.StringIO()
     writer = csv.writer(sheet, lineterminator="\n")
-    writer.writerow(["student", "notebook", "chapter", "status", "passed", "exercises", *ids(exercises)])
+    head = ["student", "notebook", "chapter", "status", "passed", "exercises", "check yourself"]
+    writer.writerow([*head, *ids(exercises)])
     for one in results:
         own = of_chapter(one, exercises)
         states = [one.state(exercise) if exercise in own else "" for exercise in exercises]
-        first = [one.handed_in.student, one.handed_in.path.name, one.chapter, one.status]
-        counts = [str(states.count("passed")), str(len(own))]
+        first = [one.handed_in.student, one.handed_in.name, one.chapter, one.status]
+        counts = [str(states.count("passed")), str(len(own)), "; ".join(one.flags)]
         writer.writerow([as_text(cell) for cell in [*first, *counts, *states]])
+    return sheet.getvalue()
+
+
+def totals(results: Sequence[Graded], exercises: Sequence[Exercise]) -> list[list[str]]:
+    """One row per student, under a head: exercises passed in each chapter, and in all.
+
+    Of several notebooks with the same exercise, one that passes it is enough.
+    """
+    chapters = list(dict.fromkeys(exercise.id.partition(".")[0] for exercise in exercises))
+    passed: dict[str, set[str]] = {}
+    for one in results:
+        own = {exercise.id for exercise in of_chapter(one, exercises) if one.state(exercise) == "passed"}
+        passed.setdefault(one.handed_in.student, set()).update(own)
+    table = [["student", *chapters, "passed", "exercises"]]
+    for student, done in passed.items():
+        counts = [sum(one.partition(".")[0] == chapter for one in done) for chapter in chapters]
+        table.append([student, *map(str, [*counts, len(done), len(exercises)])])
+    return table
+
+
+def totals_as_csv(results: Sequence[Graded], exercises: Sequence[Exercise]) -> str:
+    """The totals as a table for a gradebook."""
+    sheet = io.StringIO()
+    csv.writer(sheet, lineterminator="\n").writerows(
+        [as_text(cell) for cell in row] for row in totals(results, exercises)
+    )
     return sheet.getvalue()
 
 
@@ -52,8 +79,11 @@ def clean(text: str) -> str:
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 
-def as_page(results: Sequence[Graded], exercises: Sequence[Exercise]) -> str:
-    """The page: the most common mistakes, a table for each chapter, and the notebooks that did not finish."""
+def as_page(results: Sequence[Graded], exercises: Sequence[Exercise], notes: Sequence[str] = ()) -> str:
+    """The page: what to check, the most common mistakes, the totals, and a table for each chapter.
+
+    notes: paragraphs for the beginning.
+    """
     page = Element("html", lang="en")
     head = add(page, "head")
     add(head, "meta", charset="utf-8")
@@ -62,12 +92,16 @@ def as_page(results: Sequence[Graded], exercises: Sequence[Exercise]) -> str:
     add(head, "style", STYLE)
     body = add(page, "body")
     add(body, "h1", "Grades")
-    add(body, "p", f"{len({one.handed_in.student for one in results})} students, {len(results)} notebooks.")
+    notebooks = sum(one.handed_in.path is not None for one in results)
+    add(body, "p", f"{len({one.handed_in.student for one in results})} students, {notebooks} notebooks.")
+    for note in notes:
+        add(body, "p", clean(note))
+    add_checks(body, [one for one in results if one.status != "finished" or one.flags])
     add_mistakes(body, results, exercises)
+    add_totals(body, results, exercises)
     for chapter in sorted({one.chapter for one in results if one.chapter}):
         rows = [one for one in results if one.chapter == chapter]
         add_chapter(body, chapter, rows, of_chapter(rows[0], exercises))
-    add_endings(body, [one for one in results if one.status != "finished"])
     return "<!DOCTYPE html>\n" + ElementTree.tostring(page, encoding="unicode", method="html") + "\n"
 
 
@@ -113,7 +147,7 @@ def add_chapter(body: Element, chapter: str, rows: Sequence[Graded], exercises: 
         states = [one.state(exercise) for exercise in exercises]
         row = add(table, "tr")
         add(row, "td", clean(one.handed_in.student))
-        add(row, "td", clean(one.handed_in.path.name))
+        add(row, "td", clean(one.handed_in.name))
         for exercise, state in zip(exercises, states, strict=True):
             kind = state.partition(":")[0]
             verdict = one.verdicts.get(exercise.id)
@@ -124,14 +158,27 @@ def add_chapter(body: Element, chapter: str, rows: Sequence[Graded], exercises: 
     add_row(table, ["passed", "", *(f"{count} of {len(rows)}" for count in counts), ""], "th")
 
 
-def add_endings(body: Element, rows: Sequence[Graded]) -> None:
-    """The notebooks that did not run to their end, or changed what they must not."""
+def add_totals(body: Element, results: Sequence[Graded], exercises: Sequence[Exercise]) -> None:
+    """A row for each student."""
+    add(body, "h2", "Totals")
+    table = add(body, "table")
+    for number, row in enumerate(totals(results, exercises)):
+        add_row(table, map(clean, row), "td" if number else "th")
+
+
+def add_checks(body: Element, rows: Sequence[Graded]) -> None:
+    """Notebooks that did not run to their end, or contain lines to read; hand-ins that are none."""
     if rows:
         add(body, "h2", "Check these yourself")
         table = add(body, "table")
-        add_row(table, ["student", "notebook", "what happened"], "th")
+        add_row(table, ["student", "notebook", "what happened", "lines to read"], "th")
         for one in rows:
-            add_row(table, map(clean, [one.handed_in.student, one.handed_in.path.name, one.status]))
+            row = add(table, "tr")
+            for cell in (one.handed_in.student, one.handed_in.name, one.status):
+                add(row, "td", clean(cell))
+            lines = add(row, "td")
+            for flag in one.flags:
+                add(lines, "div", clean(flag))
 
 
 def of_chapter(one: Graded, exercises: Sequence[Exercise]) -> list[Exercise]:

@@ -16,11 +16,16 @@ import matplotlib
 import psutil
 
 from course_lib.cli.environment import ROOT
+from course_lib.cli.grading import isolation
+from course_lib.cli.grading.flags import LONGEST
+from course_lib.cli.grading.flags import MOST as MOST_FLAGS
 from course_lib.cli.grading.handed_in import HandedIn
+from course_lib.cli.grading.isolation import Level
 from course_lib.cli.grading.messages import Malformed, decoded_attempt, parsed
-from course_lib.datasets.location import CACHE_VARIABLE, DATA_VARIABLE, cache_folder, folder_in
+from course_lib.cli.grading.student import code_cells
 from course_lib.exercises import Exercise, Verdict, catalogue
 from course_lib.exercises.checking import Attempt, judge
+from course_lib.exercises.redrawn import redrawn
 
 LARGEST = 20e6  # bytes of a notebook
 PROCESSES = 64  # that one notebook may have at a time
@@ -30,21 +35,23 @@ BEGIN = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
     "from course_lib.cli.grading.student import main; main(*sys.argv[1:])"
 )
-NAMESPACES = (  # own processes, so that it sees and can kill no others; no network
-    "unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc", "--net",
-)  # fmt: skip
-
 _watching: set[subprocess.Popen] = set()
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits for each notebook: seconds, bytes of memory, threads. chapter: the only one to grade; or ""."""
+    """Limits for each notebook: seconds, bytes of memory, threads.
+
+    chapter: the only one to grade, or "". hidden: a folder that it must not see, as far as the system can.
+    seed: of the inputs to judge on, instead of those of the notebook's checks.
+    """
 
     seconds: float
     memory: int
     threads: int = 1
     chapter: str = ""
+    hidden: str = ""
+    seed: int | None = None
 
 
 @dataclass
@@ -52,7 +59,8 @@ class Graded:
     """What became of a notebook.
 
     status: "finished" or what ended it. verdicts: by exercise. raised: by exercise, the error of its cell, or
-    of the function itself. skipped: whether it is of another chapter than the one to grade.
+    of the function itself. flags: lines to read. skipped: whether it is of another chapter than the one to
+    grade.
     """
 
     handed_in: HandedIn
@@ -60,6 +68,7 @@ class Graded:
     status: str = "finished"
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     raised: dict[str, str] = field(default_factory=dict)
+    flags: list[str] = field(default_factory=list)
     skipped: bool = False
 
     def state(self, exercise: Exercise) -> str:
@@ -75,7 +84,9 @@ class Graded:
 def graded(handed_in: HandedIn, limits: Limits) -> Graded:
     """Run one notebook in separate processes and judge its answers. Costs at most its limits."""
     result = Graded(handed_in)
-    if handed_in.path.is_symlink():
+    if handed_in.path is None:
+        result.status = handed_in.instead
+    elif handed_in.path.is_symlink():
         result.status = "unreadable: a link, not a file"
     elif handed_in.path.stat().st_size > LARGEST:
         result.status = f"unreadable: larger than {LARGEST / 1e6:.0f} MB"
@@ -83,36 +94,32 @@ def graded(handed_in: HandedIn, limits: Limits) -> Graded:
         with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as folder:
             copy = Path(folder, "work", "notebook.ipynb")
             copy.parent.mkdir()
-            shutil.copyfile(handed_in.path, copy)
+            try:
+                shutil.copyfile(handed_in.path, copy)
+            except OSError as problem:
+                result.status = f"unreadable: {problem.strerror or problem}"
+                return result
             for fonts in Path(matplotlib.get_cachedir()).glob("fontlist-*.json"):
                 shutil.copy(fonts, folder)  # Matplotlib takes seconds to make this list
-            read(result, lines(plan(copy, limits)), limits.chapter)
+            read(result, lines(plan(copy, limits)), limits)
     return result
 
 
 def plan(notebook: Path, limits: Limits) -> dict[str, Any]:
     """What the watching process is told: the command, its folder and environment, and its limits."""
+    allowed, own = isolation.level(), str(notebook.parents[1])
     words = [sys.executable, "-I", "-c", BEGIN, str(ROOT), notebook.name, limits.chapter]
-    most = [str(limits.memory), str(process_limit() or "")]
+    words.append("" if limits.seed is None else str(limits.seed))
+    # More than the limit that the watching process looks after: it is the first to see what fills up slowly.
+    most = [str(2 * limits.memory), str(process_limit() or "")]
     return {
-        "command": [*isolation(), *words, *most],
+        "command": [*isolation.before(allowed, own, limits.hidden), *words, *most],
         "folder": str(notebook.parent),
-        "environment": environment(notebook.parents[1], limits.threads),
+        "environment": isolation.environment("/tmp" if allowed is Level.FILES else own, limits.threads),
         "seconds": limits.seconds,
         "memory": limits.memory,
         "processes": PROCESSES,
     }
-
-
-@cache
-def isolation() -> tuple[str, ...]:
-    """Command in front of the student's that gives it separate namespaces; empty where that fails."""
-    program = shutil.which(NAMESPACES[0]) if sys.platform == "linux" else None
-    if program is None:
-        return ()
-    command = (program, *NAMESPACES[1:])
-    done = subprocess.run([*command, sys.executable, "-I", "-c", ""], capture_output=True)
-    return command if done.returncode == 0 else ()
 
 
 def process_limit() -> int | None:
@@ -121,21 +128,6 @@ def process_limit() -> int | None:
         return None
     own = [p for p in psutil.process_iter(["uids", "num_threads"]) if p.info["uids"]]
     return FREE + sum(p.info["num_threads"] or 1 for p in own if p.info["uids"].real == os.getuid())
-
-
-def environment(folder: Path, threads: int) -> dict[str, str]:
-    """The student's environment variables: nothing of the instructor's but where the data sets are."""
-    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LANG") if name in os.environ}
-    data = {CACHE_VARIABLE: cache_folder(), DATA_VARIABLE: folder_in(DATA_VARIABLE)}
-    homes = ("HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP", "XDG_CACHE_HOME", "IPYTHONDIR", "MPLCONFIGDIR")
-    return {
-        **kept,
-        **{name: os.path.abspath(place) for name, place in data.items() if place},
-        **dict.fromkeys(homes, str(folder)),
-        "COURSE_PROGRESS": "",
-        "MPLBACKEND": "Agg",
-        "OMP_NUM_THREADS": str(threads),
-    }
 
 
 def lines(plan: dict[str, Any]) -> Iterator[bytes]:
@@ -162,7 +154,7 @@ def stop() -> None:
         process.stdin.close()
 
 
-def read(result: Graded, received: Iterator[bytes], chapter: str) -> None:
+def read(result: Graded, received: Iterator[bytes], limits: Limits) -> None:
     """Read the messages of one run, judge the answers in them, and fill in `result`."""
     attempts: dict[str, list[Attempt]] = {}
     finished, problem, ended = False, "", {"reason": "crashed", "code": None, "started": True}
@@ -175,10 +167,10 @@ def read(result: Graded, received: Iterator[bytes], chapter: str) -> None:
             except Malformed as error:
                 problem = f"tampered: its process sent what no check sends ({error})"
     for exercise_id, made in attempts.items():
-        result.verdicts[exercise_id] = best([verdict(_known()[exercise_id], one) for one in made])
+        result.verdicts[exercise_id] = best([verdict(private(exercise_id, limits.seed), one) for one in made])
         if error := next((one.error for one in made[-1].results if one.error), None):
             result.raised[exercise_id] = f"{type(error).__name__}: {error}"
-    result.skipped = bool(chapter) and result.chapter != chapter and finished
+    result.skipped = bool(limits.chapter) and result.chapter != limits.chapter and finished
     result.status = final_status(result, finished, problem, ended)
 
 
@@ -197,6 +189,12 @@ def take(result: Graded, attempts: dict[str, list[Attempt]], message: dict[str, 
         result.chapter = result.chapter or known_chapter(str(message["chapter"]))
     elif "unreadable" in message:
         result.status = f"unreadable: {message['unreadable']}"
+    elif "full" in message:
+        result.status = "memory limit"
+    elif "flags" in message:
+        own = course_lines(result.chapter)
+        found = [f"{reason}: {line}" for reason, line in flags_in(message) if line not in own]
+        result.flags = [*result.flags, *found][:MOST_FLAGS]  # its own come first: sent before any cell runs
     elif "replaced" in message:
         names = message["replaced"] if isinstance(message["replaced"], list) else ["something"]
         result.status = f"tampered: it replaced {', '.join(map(str, names))}"[:300]
@@ -205,14 +203,38 @@ def take(result: Graded, attempts: dict[str, list[Attempt]], message: dict[str, 
     return "finished" in message or "unreadable" in message
 
 
+def flags_in(message: dict[str, Any]) -> list[tuple[str, str]]:
+    """The lines to read in a message. Raises Malformed."""
+    try:
+        return [(str(reason)[:300], str(line)[:300]) for reason, line in message["flags"][:MOST_FLAGS]]
+    except (TypeError, ValueError, KeyError):
+        raise Malformed("flags of another form") from None
+
+
 def known_chapter(number: str) -> str:
     """The number, if there is such a chapter; otherwise an empty string."""
     return number if number in {one.partition(".")[0] for one in _known()} else ""
 
 
 @cache
+def course_lines(chapter: str) -> frozenset[str]:
+    """The lines of code in the course's own notebook of a chapter, stripped; none if it is not here."""
+    cells = [
+        cell for path in (ROOT / "notebooks").glob(f"{chapter or '?'}_*.ipynb") for cell in code_cells(path)
+    ]
+    return frozenset(line.strip()[:LONGEST] for cell in cells for line in cell.splitlines())
+
+
+@cache
 def _known() -> dict[str, Exercise]:
     return catalogue()
+
+
+@cache
+def private(exercise_id: str, seed: int | None) -> Exercise:
+    """The exercise with the inputs of a seed, or those of its check."""
+    exercise = _known()[exercise_id]
+    return exercise if seed is None else redrawn(exercise, seed)
 
 
 def final_status(result: Graded, finished: bool, problem: str, ended: dict[str, Any]) -> str:

@@ -12,8 +12,10 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
+from course_lib.cli.grading import flags
 from course_lib.utils.chapters import CHAPTER
 
 CHECKED = re.compile(rf"""\bcheck\(\s*["']({CHAPTER}\.\w+)["']""")
@@ -23,10 +25,11 @@ WATCHED = [  # modules whose functions no notebook has a reason to replace
 ]
 
 
-def main(path: str, chapter: str, memory: str, processes: str) -> None:
+def main(path: str, chapter: str, seed: str, memory: str, processes: str) -> None:
     """Run a notebook; report on what was standard output, which the notebook itself does not get.
 
-    chapter: run only a notebook of this chapter; "" for any. memory: bytes. processes: how many, or "".
+    chapter: run only a notebook of this chapter; "" for any. seed: of the inputs; "" for those of the checks.
+    memory: bytes. processes: how many, or "".
     """
     report = reporter()
     limit(int(memory), int(processes) if processes else None)
@@ -39,7 +42,8 @@ def main(path: str, chapter: str, memory: str, processes: str) -> None:
     found = main_chapter(CHECKED.findall("\n".join(cells)))
     report({"chapter": found})
     if found and (not chapter or chapter == found):
-        run_cells(cells, asked, report)
+        report({"flags": flags.found(cells, solution_names([one for ids in asked for one in ids]))})
+        run_cells(cells, asked, report, seed)
     report({"finished": True})
 
 
@@ -98,7 +102,9 @@ def main_chapter(ids: list[str]) -> str:
     return max(chapters, key=chapters.count, default="")
 
 
-def run_cells(cells: list[str], asked: list[list[str]], report: Callable[[dict], None]) -> None:
+def run_cells(
+    cells: list[str], asked: list[list[str]], report: Callable[[dict], None], seed: str = ""
+) -> None:
     """Run all cells, those after an error as well, and report each answer when it is checked."""
     answered: set[str] = set()
 
@@ -106,21 +112,58 @@ def run_cells(cells: list[str], asked: list[list[str]], report: Callable[[dict],
         answered.add(message["id"])
         report(message)
 
-    shell = new_shell(answer)
+    shell = new_shell(answer, seed)
     before = fingerprint()
     report({"started": True})
     for source, ids in zip(cells, asked, strict=True):
         done = shell.run_cell(source)
         problem = done.error_before_exec or done.error_in_exec
         if problem is not None:
-            text = f"{type(problem).__name__}: {problem}"[:300]
             for one in sorted(set(ids) - answered):
-                report({"id": one, "raised": text})
+                report({"id": one, "raised": in_words(problem)})
+            if is_full(problem):  # whatever runs next might wait for memory until the time is over
+                report({"full": True})
+                return
     if changed := [name for name, value in fingerprint().items() if before.get(name) is not value]:
         report({"replaced": changed[:20]})
 
 
-def new_shell(answer: Callable[[dict], None]) -> Any:
+def in_words(problem: BaseException) -> str:
+    """An error in a line."""
+    from course_lib.cli.grading.messages import plain
+
+    return plain(f"{type(problem).__name__}: {problem}")
+
+
+def is_full(problem: BaseException) -> bool:
+    """Whether a cell ended because the memory is used up, and not for one tensor that never fitted."""
+    if not isinstance(problem, MemoryError) and "can't allocate memory" not in str(problem):
+        return False
+    try:
+        import resource
+
+        used = re.search(r"VmData:\s+(\d+)", Path("/proc/self/status").read_text())
+        return used is None or 1024 * int(used[1]) > resource.getrlimit(resource.RLIMIT_DATA)[0] / 2
+    except (ImportError, OSError):
+        return True
+
+
+def solution_names(ids: list[str]) -> dict[str, set[str]]:
+    """By exercise: the names that its solution uses, which an answer may use as well."""
+    from course_lib.exercises import chapters, of_chapter
+
+    own = {one.partition(".")[0] for one in ids}
+    known = {id_: one for chapter in chapters() if chapter in own for id_, one in of_chapter(chapter).items()}
+    return {one: names_in(known[one].reference.__code__) for one in ids if one in known}
+
+
+def names_in(code: CodeType) -> set[str]:
+    """The global names and attributes in some code, and in the functions within it."""
+    inner = [one for one in code.co_consts if isinstance(one, CodeType)]
+    return set(code.co_names).union(*map(names_in, inner))
+
+
+def new_shell(answer: Callable[[dict], None], seed: str) -> Any:
     """An IPython shell in which `check` calls the answer, and passes on what it returns."""
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
@@ -128,9 +171,11 @@ def new_shell(answer: Callable[[dict], None]) -> Any:
     from course_lib import exercises
     from course_lib.cli.grading.messages import encoded_attempt
     from course_lib.exercises.checking import attempt
+    from course_lib.exercises.redrawn import redrawn
 
     def check(exercise_id: str, given: Any) -> None:
         exercise = exercises.find(exercise_id)
+        exercise = redrawn(exercise, int(seed)) if seed else exercise
         answer({"id": exercise_id, "attempt": encoded_attempt(attempt(exercise, given))})
 
     exercises.check = check

@@ -1,7 +1,8 @@
 // Names for what ipywidgets leaves without one. See accessible_names.py.
 
+import {keepKeys} from "./keys.js";
+
 const HANDLES = ".noUi-handle, .ui-slider-handle";
-const CONTROLS = `${HANDLES}, select, button, input, [tabindex]`;
 
 function setAttribute(element, name, value) {
   if (element && value && element.getAttribute(name) !== value) element.setAttribute(name, value);
@@ -43,16 +44,8 @@ function namePictures(root) {
   for (const image of root.querySelectorAll("img")) setAttribute(image, "alt", line);
 }
 
-/** Keep keys pressed in a control from JupyterLab, which looks for this attribute on the control itself. */
-function keepKeys(root) {
-  for (const control of root.querySelectorAll(CONTROLS)) {
-    setAttribute(control, "data-lm-suppress-shortcuts", "true");
-  }
-}
-
 function follow(root) {
   const update = () => {
-    keepKeys(root);
     nameSliders(root);
     nameButtons(root);
     namePictures(root);
@@ -63,21 +56,25 @@ function follow(root) {
     attributes: true, attributeFilter: ["aria-valuetext", "class", "src"],
   });
   update();
-  return observer;
+  const freeKeys = keepKeys(root);
+  return () => {
+    observer.disconnect();
+    freeKeys();
+  };
 }
 
 function render({ el }) {
-  let observer;
+  let unfollow;
   // The views of a box are put into the page one after the other: wait until this one is there.
   const waiting = setInterval(() => {
     const root = el.isConnected && el.closest(".course-explorer, .course-gallery");
     if (!root) return;
     clearInterval(waiting);
-    observer = follow(root);
+    unfollow = follow(root);
   }, 50);
   return () => {
     clearInterval(waiting);
-    observer?.disconnect();
+    unfollow?.();
   };
 }
 

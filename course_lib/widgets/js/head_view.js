@@ -6,6 +6,9 @@ import {shownWeights} from "./overview.js";
 import {dot, row, weightedSum} from "./trace.js";
 import {tokensOf} from "./block_view.js";
 
+const LARGE = 600; // pixels of the panel around an enlarged map, where the window sets no limit
+const BESIDE_CELLS = 170; // of these, for what is above and below its cells
+
 /** What a head computes for one query: scores, weights, and the weighted sum of values. */
 export function headArithmetic(attention, head, query, keys) {
   const q = row(attention.q, query, head);
@@ -32,6 +35,7 @@ export function headPanel(app) {
   const found = headArithmetic(attention, head, query, keys.length);
   const likeliest = found.weights.indexOf(Math.max(...found.weights));
   const key = app.key !== null && app.key < found.weights.length ? app.key : likeliest;
+  if (app.enlarged) return h("div", {class: "mx-map mx-enlarged"}, mapOf(app, attention, head, queries, keys, query, key));
   return h("div", {class: "mx-arithmetic"},
     h("div", {class: "mx-map"}, mapOf(app, attention, head, queries, keys, query, key),
       h("p", {}, "Each row shows the weights of one query: how much it takes from each value. Hover over a cell, or click it."),
@@ -46,9 +50,12 @@ function mapOf(app, attention, head, queries, keys, query, key) {
     onSelect: ({row: line, column}) => app.select({query: line ?? query, key: column}),
   });
   const rows = shownWeights(attention, head, queries.length);
+  const room = parseFloat(getComputedStyle(app.element).getPropertyValue("--mx-room")) || LARGE;
+  const size = app.enlarged ? {maxCell: 110, maxHeight: room - BESIDE_CELLS, numbers: true}
+    : {maxCell: 44, maxHeight: 290};
   app.afterRender(() => map.update({
     rows: queries, columns: keys, weights: Float32Array.from(rows.flatMap((values) => Array.from(values))),
-    rowName: "query", columnName: "key", title: "Attention weights", low: 0, high: 1, maxCell: 44, maxHeight: 290,
+    rowName: "query", columnName: "key", title: "Attention weights", low: 0, high: 1, ...size,
     selected: {row: query, column: key},
   }));
   app.beforeRender(() => map.destroy());

@@ -3,13 +3,15 @@
 //   const explorer = modelExplorer(element, host);
 //   explorer.show(header, dataView);
 //
-// host: {live, examples, tour, address(notebook), open({mode, sentence, prefix}), draw(step), sample(settings)}.
-// With `live`, a kernel answers `open` with another `show`, `draw` with a sampled token, and `sample` with `sampled`.
+// host: {live, examples, tour, address(notebook), open({mode, sentence, prefix}), draw(step), sample(settings),
+// block(stack, index)}. With `live`, a kernel answers `open` with another `show`, `draw` with a sampled token,
+// `sample` with `sampled`, and `block`, for a model whose trace is large, with `showBlock`.
 
 import {onThemeChange} from "./colors.js";
 import {chapterLink, h, tokenText, useTheme} from "./drawing.js";
 import {blockPanel, embeddingsPanel} from "./block_view.js";
 import {headPanel} from "./head_view.js";
+import {keepKeys} from "./keys.js";
 import {barList, nextTokenPanel} from "./next_token.js";
 import {overview} from "./overview.js";
 import {Tour} from "./tour.js";
@@ -23,7 +25,9 @@ const SMALLER = 10; // steps of 5 percent at most, where it would not fit
 
 class App {
   constructor(element, host) {
-    Object.assign(this, {element, host, trace: null, opened: null, head: null, step: 0, query: {}, key: null});
+    Object.assign(this, {
+      element, host, trace: null, opened: null, head: null, enlarged: false, step: 0, query: {}, key: null,
+    });
     this.settings = {temperature: 1, topK: 0, topP: 1};
     this.answer = null; // the kernel's probabilities: {step, settings, probabilities, kept}
     this.onDistribution = null;
@@ -34,7 +38,7 @@ class App {
     this.message = h("p", {class: "mx-message", role: "status"});
     this.toolbar = h("form", {class: "mx-toolbar", onsubmit: (event) => this.submit(event)});
     element.classList.add("mx");
-    element.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab has uses for the arrows
+    this.freeKeys = keepKeys(element);
     this.tour = new Tour(this, host.tour);
     element.append(this.toolbar, this.message, this.tour.bar, this.main);
   }
@@ -67,6 +71,12 @@ class App {
 
   openHead(layer, head) {
     this.head = {layer, head};
+    this.render();
+  }
+
+  /** The map of a head alone, large and with its numbers; or beside its arithmetic again. */
+  enlarge() {
+    this.enlarged = !this.enlarged;
     this.render();
   }
 
@@ -152,11 +162,19 @@ class App {
 
   show(header, bytes, {mode, sentence, step}) {
     const same = this.mode === mode;
-    Object.assign(this, {mode, sentence, trace: readTrace(header, bytes), answer: null, key: null});
+    const trace = {...readTrace(header, bytes), answer: header.answer};
+    Object.assign(this, {mode, sentence, trace, answer: null, key: null});
     if (!same) Object.assign(this, {opened: null, head: null, query: {}});
     this.step = Math.max(0, Math.min(this.trace.chosen.length - 1, step));
     this.message.textContent = "";
     this.fillToolbar();
+    this.render();
+  }
+
+  /** All about one block of the trace that is shown. */
+  showBlock({block, stack, index, answer}, bytes) {
+    if (!this.trace || answer !== this.trace.answer) return;
+    Object.assign(this.trace[stack][index], readTrace(block, bytes));
     this.render();
   }
 
@@ -169,17 +187,18 @@ class App {
     const examples = host.examples[mode];
     const options = examples.map((one) => h("option", {value: one, selected: one === sentence}, one));
     if (!examples.includes(sentence)) options.unshift(h("option", {selected: true}, "Examples"));
-    const modes = Object.entries(MODES).map(([name, title]) => h("button", {
+    const known = Object.entries(MODES).filter(([name]) => host.examples[name]);
+    const modes = known.length > 1 && known.map(([name, title]) => h("button", {
       type: "button", class: "mx-button", "aria-pressed": String(name === mode), "data-key": `mode-${name}`,
       onclick: () => name !== this.mode && this.open({mode: name, sentence: host.examples[name][0]}),
     }, title));
     const typed = host.live && [
       h("input", {type: "text", value: sentence, "aria-label": "Your sentence", maxlength: 300, "data-key": "typed"}),
       h("button", {class: "mx-button", "data-key": "submit"}, mode === "translator" ? "Translate" : "Continue")];
-    this.toolbar.replaceChildren(...[h("span", {class: "mx-modes"}, modes), ...(typed || []),
+    this.toolbar.replaceChildren(...[modes && h("span", {class: "mx-modes"}, modes), ...(typed || []),
       h("select", {"aria-label": "Example sentences", "data-key": "examples",
         onchange: (event) => this.open({sentence: event.target.value})}, options), this.steps,
-      this.tour.button]);
+      this.tour.button].filter(Boolean));
   }
 
   /** Run after this drawing is on the page. */
@@ -226,18 +245,18 @@ class App {
   written() {
     const {trace, step} = this;
     const prompt = trace.mode === "gpt" && trace.target.slice(0, trace.prompt).map((token) =>
-      h("span", {class: "mx-given"}, tokenText(token, trace.mode)));
+      h("span", {class: "mx-given"}, tokenText(token, trace)));
     const tokens = trace.chosen.map((token, i) => h("button", {
       type: "button", "data-key": `step-${i}`, "aria-current": i === step ? "step" : null,
       class: i < step ? "mx-written" : i === step ? "mx-now" : "mx-later",
-      "aria-label": `Step ${i + 1}: ${tokenText(token, trace.mode)}`, onclick: () => this.goTo(i),
-    }, i <= step ? tokenText(token, trace.mode) : "·"));
+      "aria-label": `Step ${i + 1}: ${tokenText(token, trace)}`, onclick: () => this.goTo(i),
+    }, i <= step ? tokenText(token, trace) : "·"));
     return h("div", {class: "mx-sentence"}, prompt, tokens);
   }
 
   hint() {
     const what = this.trace.mode === "translator"
-      ? "The encoder reads the English sentence once. At each step, the decoder reads what it has written, " +
+      ? "The encoder reads the source sentence once. At each step, the decoder reads what it has written, " +
         "attends to the encoder’s output, and predicts the next token."
       : "At each step, the model reads the prompt and what it has written so far, and predicts the next token.";
     return h("p", {class: "mx-hint"}, `${what} Click a box to open it. `, chapterLink(this, this.mode));
@@ -248,7 +267,12 @@ class App {
     const views = {block: head ? headPanel : blockPanel, embeddings: embeddingsPanel, next: nextTokenPanel};
     const titles = {next: "Next token", embeddings: "Tokens and embeddings"};
     const title = titles[opened.kind] ?? trace[opened.stack][opened.index].name;
-    return h("section", {class: "mx-panel", "aria-label": title}, this.crumbs(title), views[opened.kind](this));
+    const block = opened.kind === "block" ? trace[opened.stack][opened.index] : null;
+    const missing = block && !block.hidden;
+    if (missing && !block.asked) this.host.block(opened.stack, opened.index);
+    if (missing) block.asked = true;
+    return h("section", {class: "mx-panel", "aria-label": title}, this.crumbs(title),
+      missing ? h("p", {}, "The numbers of this block are on their way …") : views[opened.kind](this));
   }
 
   /** Where in the model this is, with ways back up. */
@@ -263,7 +287,10 @@ class App {
       onclick: () => this.openHead(head.layer, i),
     }, `Head ${i + 1}`));
     return h("h4", {class: "mx-crumbs"}, path, up(title, "crumb-block", () => this.closeHead()),
-      ` › ${name} › `, heads);
+      ` › ${name} › `, heads, h("button", {
+        type: "button", class: "mx-button", "data-key": "enlarge", "aria-pressed": String(this.enlarged),
+        onclick: () => this.enlarge(),
+      }, "Enlarge"));
   }
 
   closeHead() {
@@ -272,14 +299,21 @@ class App {
   }
 }
 
-/** On a page that is as high as the window, as large as the window allows: nothing needs to be scrolled. */
+/**
+ * On a page that is as high as the window, as large as the window allows, with letters for a hall. The page never
+ * scrolls: an open panel that is too tall does.
+ */
 function fit(element, place) {
   if (!getComputedStyle(place).getPropertyValue("--course-window")) return;
+  element.classList.add("mx-large");
   const page = document.documentElement;
-  const room = page.clientHeight - page.scrollTop - place.getBoundingClientRect().top - MARGIN;
+  const top = place.getBoundingClientRect().top;
+  const room = page.clientHeight - page.scrollTop - top - MARGIN;
   let zoom = Math.min(page.clientWidth / DESIGNED[0], page.clientHeight / DESIGNED[1]);
   for (let i = 0; i <= SMALLER; i += 1, zoom *= 0.95) {
     element.style.zoom = zoom;
+    const panel = element.querySelector(".mx-panel")?.getBoundingClientRect();
+    if (panel) element.style.setProperty("--mx-room", `${Math.floor((room - (panel.top - top)) / zoom) - 2}px`);
     if (place.offsetHeight <= room) return;
   }
 }
@@ -288,10 +322,14 @@ function fit(element, place) {
 export function modelExplorer(place, host) {
   const element = h("div");
   place.append(element);
-  const resized = new ResizeObserver(() => fit(element, place));
-  for (const part of [place, document.documentElement]) resized.observe(part);
   const app = new App(element, host);
-  const stopTheme = onThemeChange(() => app.trace && useTheme(element) && app.render());
+  const recolor = () => app.trace && useTheme(element) && app.render();
+  const resized = new ResizeObserver(() => {
+    recolor(); // only on the page does the text have its color
+    fit(element, place);
+  });
+  for (const part of [place, document.documentElement]) resized.observe(part);
+  const stopTheme = onThemeChange(recolor);
   return {
     show: (header, bytes, state) => app.show(header, bytes, state),
     startTour: () => app.tour.start(),
@@ -299,6 +337,7 @@ export function modelExplorer(place, host) {
     fail: (text) => app.fail(text),
     destroy() {
       app.stop();
+      app.freeKeys();
       stopTheme();
       resized.disconnect();
       element.remove();

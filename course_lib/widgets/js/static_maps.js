@@ -7,6 +7,7 @@ import {addMapsStyle} from "./static_maps_style.js";
 
 /** Open each map of the page that is not open yet: data-map names its recording, which recording.py describes. */
 function openMaps() {
+  if (!window.DecompressionStream) return; // an older browser keeps the pictures
   addMapsStyle();
   for (const element of document.querySelectorAll("[data-map]:not(.static-maps)")) {
     openMap(element, window.courseMaps[element.dataset.map]);

@@ -108,6 +108,7 @@ def test_the_stored_runs_are_whole_and_of_the_same_making() -> None:
             assert 0 <= curve.bleu <= 100
 
 
+@pytest.mark.slow
 def test_a_run_follows_its_recipe() -> None:
     """Same recipe, same curve; another seed, another one."""
     recipe = norm_runs.Recipe(norm="pre", layers=(1, 2), lr=4e-3, warmup=5, steps=25, seed=0)

@@ -113,6 +113,7 @@ def clock(monkeypatch) -> None:
     monkeypatch.setattr(stored_runs, "time", Namespace(perf_counter=lambda: now[0]))
 
 
+@pytest.mark.slow
 def test_ours_gets_the_time_that_theirs_takes(small_runs, clock):
     sizes = {"vocab": len(small_runs) - 5, "layers": 1, "width": 32, "context": 16}
     ours = stored_runs.beside(7, 0, Setting(**sizes, steps=25, batch=4))

@@ -49,6 +49,7 @@ def test_no_sentence_without_labels_is_held_out_or_labelled() -> None:
     assert not read & {text for pair in data.labelled for text in pair}
 
 
+@pytest.mark.slow
 def test_a_run_follows_its_recipe(monkeypatch) -> None:
     monkeypatch.setattr(runs, "EVERY", 10)
     monkeypatch.setattr(runs, "HELD_OUT", 30)

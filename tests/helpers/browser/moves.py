@@ -92,12 +92,12 @@ def label(control: Locator) -> str:
 
 
 def slider_by_keys(frame: Frame, control: Locator) -> Seen:
-    """Two steps up and two down, or the other way round; where too little changes, to both ends."""
+    """One step up and one down, or the other way round; where too little changes, to both ends."""
     seen, handle = Seen(), control.locator(HANDLE).first
     handle.focus()
     now, most = (float(handle.get_attribute(f"aria-value{name}") or 0) for name in ("now", "max"))
     there, back = ("ArrowLeft", "ArrowRight") if now >= most else ("ArrowRight", "ArrowLeft")
-    for key in [there] * 2 + [back] * 2:
+    for key in (there, back):
         frame.after(lambda key=key: frame.page.keyboard.press(key), seen, timed=True)
     if not seen.everything:
         start = centre(handle)
@@ -241,9 +241,8 @@ BY_MOUSE = {
 }
 
 
-def every_move(frame: Frame) -> Iterator[tuple[str, Seen]]:
-    """Move each control both ways; yields which it was and how, in words, and what became of it."""
+def every_move(frame: Frame, moves: dict[str, Callable]) -> Iterator[tuple[str, Seen]]:
+    """Move each control, by BY_KEYS or BY_MOUSE; yields which it was, and what became of it."""
     for kind, name, control in frame.controls():
         assert name, f"a {kind} without a label"
-        for way, moves in (("keys", BY_KEYS), ("mouse", BY_MOUSE)):
-            yield f"{name} by {way}", moves[kind](frame, control)
+        yield name, moves[kind](frame, control)

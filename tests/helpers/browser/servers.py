@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from course_lib.cli import environment, present
+from course_lib.cli import environment, lab, present
 
 NEWS = "@jupyterlab/apputils-extension/notification.jupyterlab-settings"  # whether one asks for them
 NOTEBOOK = environment.ROOT / "notebooks" / "instructor.ipynb"
@@ -17,11 +17,12 @@ NOTEBOOK = environment.ROOT / "notebooks" / "instructor.ipynb"
 
 @dataclass(frozen=True)
 class Server:
-    """Where it is, and what opens it. log: the file that it and its kernels write into."""
+    """Where it is, and what opens it. log: the file that it and its kernels write into; pid: its process."""
 
     address: str
     token: str
     log: Path
+    pid: int
 
     def url(self, path: str = "") -> str:
         return f"{self.address}/{path}?token={self.token}"
@@ -37,7 +38,7 @@ def serving(
     try:
         if not present.answers(port, process, seconds=120.0):
             raise RuntimeError(f"no answer from {command[2]}:\n{log.read_text()[-2000:]}")
-        yield Server(f"http://{present.HOST}:{port}", token, log)
+        yield Server(f"http://{present.HOST}:{port}", token, log, process.pid)
     finally:
         process.terminate()
         process.wait()
@@ -45,10 +46,11 @@ def serving(
 
 @contextmanager
 def jupyterlab(folder: Path) -> Iterator[Server]:
-    """JupyterLab on a copy of the instructor's notebook, with nothing of the user's settings."""
+    """JupyterLab as `lab` serves it, on a copy of the instructor's notebook, without the user's settings."""
     shutil.copy(NOTEBOOK, folder)
     names = ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")
     own = {name: str(folder / f".{name.lower()}") for name in names}
+    own["JUPYTER_CONFIG_PATH"] = str(lab.SETTINGS)
     silent = Path(own["JUPYTERLAB_SETTINGS_DIR"], NEWS)
     silent.parent.mkdir(parents=True)
     silent.write_text('{"fetchNews": "false", "checkForUpdates": false}')

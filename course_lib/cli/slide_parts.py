@@ -1,0 +1,148 @@
+"""A notebook in the parts of which slides are made: what is read, what is folded away, what is in the plan.
+
+A text is cut before each heading, and around what is folded. Folded text becomes a note for the speaker.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
+
+from course_lib.cli.lesson_plan import LessonPlan
+
+FOLDED = r"(?s)(<details\b[^>]*>.*?(?:</details>|\Z))"
+EXTRA = r"Going deeper|Sources"  # how a section begins that is not for the lecture
+CONCLUSION = r"(?:\d+\. )?Back to the question|What to remember"
+
+
+@dataclass
+class Part:
+    """A cell of the slides, under the headings of a section and of a part of it; empty if there is none.
+
+    opens: whether it begins with the heading of its section, or of a part that is shown without it.
+    """
+
+    cell: NotebookNode
+    section: str = ""
+    subsection: str = ""
+    opens: bool = False
+
+    @property
+    def title(self) -> str:
+        return self.subsection or self.section
+
+    @property
+    def concludes(self) -> bool:
+        return bool(re.match(CONCLUSION, self.section))
+
+
+def parts_of(cells: Iterable[NotebookNode]) -> list[Part]:
+    """Each cell, or what it was cut into, under its headings."""
+    parts: list[Part] = []
+    section = subsection = ""
+    for piece in (piece for cell in cells for piece in pieces(cell)):
+        opens = False
+        for level, text in headings(piece):
+            opens = opens or level == 2
+            section, subsection = (text, "") if level == 2 else (section, text)
+        parts.append(Part(piece, section, subsection, opens))
+    return parts
+
+
+def headings(cell: NotebookNode) -> list[tuple[int, str]]:
+    """Level and text of the headings of sections, and of their parts, with which a text begins."""
+    if cell.cell_type != "markdown" or chosen(cell) == "notes":
+        return []
+    start = re.match(r"(?:\s*#{2,3} .*(?:\n|\Z))*", cell.source)
+    return [(len(marks), text.strip()) for marks, text in re.findall(r"(?m)^(##+) (.*)", start[0])]
+
+
+def chosen(cell: NotebookNode) -> str | None:
+    """The slide type that was set by hand, or None."""
+    slideshow = cell.metadata.get("slideshow")
+    return slideshow.get("slide_type") if isinstance(slideshow, dict) else None
+
+
+def pieces(cell: NotebookNode) -> Iterator[NotebookNode]:
+    """A text in pieces, unless its slide type was set by hand; any other cell as it is."""
+    if cell.cell_type != "markdown" or chosen(cell):
+        yield cell
+        return
+    for i, text in enumerate(re.split(FOLDED, cell.source)):
+        if i % 2:
+            yield note(unfolded(text))
+            continue
+        for piece in [text] if "```" in text else at_headings(text):  # in code, a # begins a comment
+            if piece.strip():
+                yield new_markdown_cell(piece.strip(), metadata=cell.metadata.copy())
+
+
+def at_headings(text: str) -> list[str]:
+    """A text cut before each heading that has text before it."""
+    texts: list[list[str]] = [[]]
+    for line in text.splitlines():
+        if re.match("#{2,3} ", line) and any(before.strip() and before[0] != "#" for before in texts[-1]):
+            texts.append([])
+        texts[-1].append(line)
+    return ["\n".join(lines) for lines in texts]
+
+
+def unfolded(text: str) -> str:
+    """Folded text as Markdown, below what one would have clicked."""
+    said = re.sub(r"</?details\b[^>]*>", "", text)
+    return re.sub(r"(?s)<summary>\s*(.*?)\s*</summary>", r"**\1.**\n\n", said).strip()
+
+
+def note(text: str) -> NotebookNode:
+    """A cell that only the speaker sees."""
+    return new_markdown_cell(text, metadata={"slideshow": {"slide_type": "notes"}})
+
+
+def in_plan(part: Part, plan: LessonPlan | None) -> bool:
+    """Whether a part is shown in the lecture: without a plan, all but what is extra."""
+    if plan is None:
+        return not re.match(EXTRA, part.section)
+    named = plan.of(part.section) or plan.of(part.subsection)
+    return bool(not part.section or named or part.concludes)
+
+
+def lecture(parts: list[Part], plan: LessonPlan | None, whole: bool = False) -> list[Part]:
+    """The parts of the lecture, the conclusion last, with the plan in the notes for the speaker.
+
+    whole: with the sections that the plan leaves out.
+    """
+    kept = [part for part in parts if in_plan(part, plan) or (whole and in_plan(part, None))]
+    for before, part in zip([Part(note("")), *kept], kept, strict=False):
+        alone = bool(re.match(EXTRA, part.section))
+        part.opens = part.opens or (alone and part.title != before.title)
+        if alone:
+            part.cell.source = re.sub(r"\A## .*\n+", "", part.cell.source)
+    kept.sort(key=lambda part: part.concludes)
+    return with_notes(kept, plan) if plan else kept
+
+
+def with_notes(parts: list[Part], plan: LessonPlan) -> list[Part]:
+    """Notes from the plan: goals first, minutes at their sections, moves at the widgets, questions last."""
+    said = [(0, "\n\n".join([f"**Goals.** {plan.goals}", *(f"{m} min: {row}" for m, row in plan.rows)]))]
+    begun: set[str] = set()
+    for i, part in enumerate(parts):
+        for title in {part.section, part.subsection} - begun - {""}:
+            begun.add(title)
+            said += [(i, row) for row in plan.of(title)]
+    widgets = {name: i for i, part in reversed([*enumerate(parts)]) for name in explorers(part.cell)}
+    said += [(i, row) for name, i in widgets.items() for row in plan.of(f"`{name}`") if (i, row) not in said]
+    moves = plan.text("Widget", "Widgets")
+    said += [(min([i for name, i in widgets.items() if name in moves], default=0), moves)]
+    end = next((i for i, part in enumerate(parts) if part.concludes), len(parts) - 1)
+    said += [(end, plan.text("Questions")), (end, plan.text("Last ten minutes"))]
+    for i, text in reversed(sorted(said, key=lambda one: one[0])):
+        if text:
+            parts.insert(i + 1, Part(note(text), parts[i].section, parts[i].subsection))
+    return parts
+
+
+def explorers(cell: NotebookNode) -> list[str]:
+    """The widgets that a cell shows."""
+    return re.findall(r"\w+_explorer(?=\()", cell.source) if cell.cell_type == "code" else []
