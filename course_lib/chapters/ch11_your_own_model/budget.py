@@ -40,7 +40,7 @@ class Plan:
         )
 
 
-def effective_tokens(tokens: float, unique: float) -> float:
+def effective_tokens(tokens: float | int, unique: float | int) -> float:
     """Number of new tokens that are worth as much as these, of which only `unique` are different.
 
     Source: Muennighoff et al. 2023, equation (5).
@@ -80,8 +80,8 @@ def sweep(
 
 def plans(
     project: Project,
-    predicted: Callable[[int, float], float],
-    minutes: float,
+    predicted: Callable[[int, float], Any],
+    minutes: float | int,
     widths: Sequence[int] = (16, 32, 64, 128),
     device: Any = "cpu",
 ) -> list[Plan]:
@@ -106,7 +106,7 @@ def plans(
 
 
 def predicted_loss(
-    project: Project, predicted: Callable[[int, float], float], d_model: int, steps: int
+    project: Project, predicted: Callable[[int, float], Any], d_model: int, steps: int
 ) -> float:
     """What a law predicts for one run. predicted: as in `plans`."""
     tokens = effective_tokens(steps * project.tokens_per_step(project.batches(0)), project.unique)

@@ -68,7 +68,7 @@ class ImagesProject(Project):
         return f"{tokens:3} tokens of {numbers:4} numbers; {tokens**2:5,} attention weights per head"
 
     @property
-    def usual(self) -> int:  # type: ignore[override]
+    def usual(self) -> int:
         """Four patches along each side, or the nearest number that fits."""
         return min(self.options(), key=lambda patch: abs(self.size // patch - 4))
 

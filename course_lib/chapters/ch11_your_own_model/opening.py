@@ -43,7 +43,7 @@ def upload(folder: PathLike = "my_data") -> str:
     """
     if "google.colab" not in sys.modules:
         raise RuntimeError("upload() works on Colab only; here, give the path of your file or folder")
-    from google.colab import files
+    from google.colab import files  # type: ignore[import-not-found]
 
     sent = list(files.upload())
     if not sent:

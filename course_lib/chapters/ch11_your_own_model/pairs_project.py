@@ -130,7 +130,12 @@ class PairsProject(Project):
         return held_out_scores(translations, [target for _, target in self.test]).chrf
 
     def new_model(self, d_model: int) -> Seq2Seq:
-        sizes = {"d_model": d_model, "heads": heads(d_model), "d_ff": 4 * d_model, "max_tokens": MAX_TOKENS}
+        sizes: dict[str, Any] = {
+            "d_model": d_model,
+            "heads": heads(d_model),
+            "d_ff": 4 * d_model,
+            "max_tokens": MAX_TOKENS,
+        }
         return Seq2Seq(Seq2SeqConfig(vocab=len(self.tokenizer), positions="rotary", **sizes))
 
     def objective(self, model: nn.Module) -> TranslationLoss:
@@ -165,7 +170,7 @@ class PairsProject(Project):
         """The same held-out pairs and tokenizer with other training pairs."""
         other = PairsProject(self.data, self.limit)
         other.train_pairs = pairs
-        other.tokenizer_of = self.tokenizer_of  # type: ignore[method-assign]
+        other.tokenizer_of = self.tokenizer_of
         other.choose(self.option)
         return other
 

@@ -108,9 +108,9 @@ class Project(ABC):
 
     def tokens_per_step(self, batches: Batches) -> float:
         """Mean number of tokens in a batch, padding excluded."""
-        return min(self.batch, len(batches.dataset)) * self.per_example  # type: ignore[arg-type]
+        return float(min(self.batch, len(batches.dataset)) * self.per_example)  # type: ignore[arg-type]
 
-    per_example: float
+    per_example: float | int
     unique: int
 
     def config(self, steps: int, seed: int, lr: float | None = None) -> TrainConfig:

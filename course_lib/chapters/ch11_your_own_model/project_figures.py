@@ -19,10 +19,10 @@ def diagram_project() -> None:
         box(axes, (6 + 12 * i, 12), step, 9.5, PALETTE[0] if step in ("baseline", "compare") else "0.4")
         if i:
             arrow(axes, (12 * i - 1.2, 12), (12 * i + 1.2, 12))
-    for end, low, text in ((6, 3.5, "errors in the data"), (42, 7, "too small or too large")):
-        axes.plot([78 - low, 78 - low, end], [10, low, low], color="0.4", linewidth=1.2)
+    for end, start, low, text in ((6, 80, 3.5, "errors in the data"), (42, 76, 7, "too small or too large")):
+        axes.plot([start, start, end], [10, low, low], color="0.4", linewidth=1.2)
         arrow(axes, (end, low), (end, 9.8))
-        axes.text((78 + end) / 2, low + 0.4, text, ha="center", va="bottom")
+        axes.text((start + end) / 2, low + 0.4, text, ha="center", va="bottom")
     show(
         figure,
         alt="Eight boxes in a row: data, baseline, tokens, size, train, compare, errors, share. From errors, "

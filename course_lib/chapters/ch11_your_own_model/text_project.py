@@ -96,7 +96,7 @@ class TextProject(Project):
         self.ids = {
             part: self.tokenizer.encode(getattr(self.data, part)) for part in ("train", "validation", "test")
         }
-        self.unique, self.per_example = len(self.ids["train"]), CONTEXT
+        self.unique, self.per_example = len(self.ids["train"]), float(CONTEXT)
 
     def bits(self, loss: float) -> float:
         return bits_per_character(loss, len(self.ids["test"]), len(self.data.test))
@@ -111,7 +111,12 @@ class TextProject(Project):
         return {"unigrams": self.bits(found[1][1]), f"{best}-grams, Kneser–Ney": self.bits(found[best][1])}
 
     def new_model(self, d_model: int) -> GPT:
-        sizes = {"d_model": d_model, "heads": heads(d_model), "layers": LAYERS, "max_tokens": CONTEXT}
+        sizes: dict[str, Any] = {
+            "d_model": d_model,
+            "heads": heads(d_model),
+            "layers": LAYERS,
+            "max_tokens": CONTEXT,
+        }
         return GPT(GPTConfig(vocab=len(self.tokenizer), positions="rotary", **sizes))
 
     def objective(self, model: nn.Module) -> LanguageModelLoss:
@@ -122,7 +127,7 @@ class TextProject(Project):
         return TextBatches(ids, CONTEXT, min(self.batch, max(1, len(ids) // CONTEXT - 1)), seed)
 
     def tokens_per_step(self, batches: Any) -> float:
-        return batches.batch_sampler.batch * CONTEXT
+        return float(batches.batch_sampler.batch * CONTEXT)
 
     def validation_loss(self, model: nn.Module) -> float:
         return mean_loss(model, self.ids["validation"])
@@ -166,7 +171,7 @@ class TextProject(Project):
         other = TextProject(
             TextData(name=name, train=train, validation=self.data.validation, test=self.data.test), len(train)
         )
-        other.tokenizer_of = self.tokenizer_of  # type: ignore[method-assign]
+        other.tokenizer_of = self.tokenizer_of
         other.choose(self.option)
         return other
 
