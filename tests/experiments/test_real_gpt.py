@@ -10,8 +10,8 @@ from course_lib.experiments import recipes
 from course_lib.experiments.real_gpt import PROMPTS, SCORES, STORED, as_written, real_gpt
 from course_lib.tasks.language_modeling import mean_loss
 
-UNSEEN = """The film was released in the United States in March 2004, and it was well received by critics. She had
-a small role in the first season of the television series, and she later became a member of the board.
+UNSEEN = """The film was released in the United States in March 2004, and it was well received by critics. She
+had a small role in the first season of the television series, and she later became a member of the board.
 """  # written for this test
 
 
@@ -35,8 +35,8 @@ def test_it_has_learned_english_words():
 
 
 def test_the_text_is_as_people_write_it():
-    text = ' = Title = \n He said " It is 1 @,@ 000 years old " . The <unk> left . They did n\'t ( at all ) . \n'
-    assert as_written(text) == 'He said "It is 1,000 years old". They didn\'t (at all).\n'
+    text = ' = Title = \n He said " It is 1 @,@ 000 years old " . The <unk> left . They did n\'t ( go ) . \n'
+    assert as_written(text) == 'He said "It is 1,000 years old". They didn\'t (go).\n'
 
 
 def test_the_widgets_take_it_by_name():
