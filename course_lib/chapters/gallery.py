@@ -14,27 +14,10 @@ from types import ModuleType
 from course_lib import widgets
 from course_lib.chapters import ch06_translation as ch06
 from course_lib.experiments.real_translator import SENTENCES, real_translator
+from course_lib.utils.chapters import chapter_settings
 from course_lib.widgets.explorer import Explorer
 
-CHAPTERS = {  # button labels
-    "00": "why attention",
-    "01": "softmax",
-    "02": "masks",
-    "03": "heads",
-    "04": "positions",
-    "05": "blocks",
-    "05b": "norms",
-    "06": "translation",
-    "06d": "real data",
-    "07": "language models",
-    "07b": "inside a GPT",
-    "07c": "scaling",
-    "08": "images",
-    "08b": "inside a ViT",
-    "09": "classification",
-    "10": "pixels",
-    "A1": "a lecture's system",
-}
+CHAPTERS = chapter_settings("button")  # labels
 
 
 @dataclass(frozen=True)
@@ -171,6 +154,10 @@ EXHIBITS = (
         "After how many steps can nobody recognize the digit?",
         "the noise steps, from 0 to the end; then the digit",
         "with little noise the estimate is sharp; with a lot it blurs into the mean of all digits"),
+    Exhibit("11", "chat_explorer", "Chat with a model",
+        "How sure is the model of each word that it writes?",
+        "show, to probabilities and to prompt format; then the temperature to 0 and to 2; then write another",
+        "content words are uncertain, what grammar demands is not; at 0, every answer is the same"),
     Exhibit("A1", "anatomy_explorer", "Fixing a lecture's system",
         "Can a system be right on every training sentence and still not translate?",
         "the checkboxes one by one; then the evaluation",

@@ -9,7 +9,8 @@ import argparse
 import base64
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -71,15 +72,17 @@ def compressed(data: bytes) -> str:
     return base64.b64encode(zlib.compress(data, 9)).decode("ascii")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the page."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
+def write_page(page: Callable[[], str], arguments: Sequence[str] | None = None) -> None:
+    """Write a page into the file that the command line names."""
+    parser = argparse.ArgumentParser(description=write_page.__doc__)
     parser.add_argument("file", type=Path)
     file = parser.parse_args(arguments).file
     with atomic_path(file) as part:
         part.write_text(page(), encoding="utf-8")
     print(f"{file}: {file.stat().st_size / 1e6:.1f} MB. Open it in a browser.")
 
+
+main = partial(write_page, page)
 
 if __name__ == "__main__":
     main()

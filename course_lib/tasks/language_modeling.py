@@ -231,9 +231,21 @@ def stream_text(
     device = model.embedding.weight.device
     rng = torch.Generator(device).manual_seed(seed)
     start = torch.tensor([ids], device=device)
-    with evaluating(model):
-        drawn = stream(SlidingGenerator(model), start, end, length, rng=rng, **settings)
-        yield from with_texts(tokenizer, ids[-1:], drawn)
+    drawn = stream(SlidingGenerator(model), start, end, length, rng=rng, **settings)
+    yield from in_evaluation(model, with_texts(tokenizer, ids[-1:], drawn))
+
+
+def in_evaluation(model: nn.Module, items: Iterator[tuple[str, float]]) -> Iterator[tuple[str, float]]:
+    """Items that a model computes, each in evaluation mode and without gradients.
+
+    In between, the modes of the model and the random states are those of the caller.
+    """
+    while True:
+        with evaluating(model), torch.inference_mode():
+            item = next(items, None)
+        if item is None:
+            return
+        yield item
 
 
 def with_texts(

@@ -21,7 +21,7 @@ class PretrainingBatches(Batches):
     task: "next token": the label is the following token; the two sentences are unrelated. "denoising" is
     denoising: the first sentence is the second one with noise (`add_noise`), and only the second one counts.
     "masked token": as in BERT, see `mask_tokens`. "autoencoder": the label is the token itself.
-    batch: batch size. seed: of the order.
+    batch: batch size. seed: of the order. longest: tokens that are kept of a sentence; None for all.
     The id of the mask is len(tokenizer), the first one outside the vocabulary.
     Raises ValueError for an unknown task, and if there are no sentences.
     Source: Vincent et al. 2008 (denoising); Lewis et al. 2020 (BART).
@@ -34,13 +34,14 @@ class PretrainingBatches(Batches):
         batch: int,
         task: str = "next token",
         seed: int = 0,
+        longest: int | None = None,
     ):
         if task not in TASKS:
             raise ValueError(f"task={task!r} is none of {list(TASKS)}")
         if not sentences:
             raise ValueError("no batches: there are no sentences")
         self.mask, self.task = len(tokenizer), task
-        ids = encode_clean(tokenizer, sentences)
+        ids = [row[:longest] for row in encode_clean(tokenizer, sentences)]
         per_batch = batch if task == "denoising" else 2 * batch
         order = BucketBatchSampler([(len(sentence),) for sentence in ids], per_batch, seed)
         super().__init__(ListDataset(ids), order, self.collate)

@@ -49,9 +49,10 @@ class Tokenizer:
         """Learn a vocabulary of at most `vocab` tokens, special tokens included.
 
         kind: "bpe" learns subwords; the first subword of a word includes the space before it, and UNK is a
-        character not in the texts. "bytes" learns subwords on bytes, as `ByteBPE` does: decoding inverts
-        encoding exactly, for every text, and nothing is UNK. "words" takes the most frequent words and
-        punctuation marks, in lower case; every other word is UNK.
+        character not in the texts. It normalizes a text: Unicode NFC, one space for any white space, none at
+        the ends. "bytes" learns subwords on bytes, as `ByteBPE` does: decoding inverts encoding exactly, for
+        every text, and nothing is UNK. "words" takes the most frequent words and punctuation marks, in lower
+        case; every other word is UNK.
         Raises ValueError for an unknown `kind`, a single text, a `vocab` without room for the special tokens
         and, with "bpe", for every character of the texts, and if the texts are empty.
         """

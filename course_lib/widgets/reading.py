@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import ipywidgets
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_lib.experiments.real_gpt import PROMPTS, real_gpt
 from course_lib.layers.hooks import record_attention
@@ -37,8 +38,8 @@ class Reading:
 
 
 def model_of(
-    model: GPT | str | None, tokens: Vocabulary | None, prompts: Sequence[str], known: Sequence[str]
-) -> tuple[GPT, Vocabulary, list[str]]:
+    model: nn.Module | str | None, tokens: Vocabulary | None, prompts: Sequence[str], known: Sequence[str]
+) -> tuple[Any, Vocabulary, list[str]]:
     """Model, tokenizer and prompts of an explorer; by default the toy language model and the prompts `known`.
 
     model: "wikipedia" is the stored GPT with a real vocabulary (`real_gpt`).

@@ -74,6 +74,12 @@ def test_each_epoch_holds_every_sentence_once(tokenizer, task):
     assert len({str(some.batch_sampler.batches(number)) for some in seeds for number in range(3)}) == 9
 
 
+def test_long_sentences_are_cut(tokenizer):
+    whole = PretrainingBatches(TEXTS, tokenizer, batch=3).dataset.examples
+    cut = PretrainingBatches(TEXTS, tokenizer, batch=3, longest=2).dataset.examples
+    assert cut == [row[:2] for row in whole] != whole
+
+
 def test_labels_of_the_tasks_that_read_two_unrelated_sentences(tokenizer):
     a, b, c = (tokenizer.encode(TEXTS[n]) for n in (2, 5, 7))
     whole = [BOS, *a, EOS, *b, EOS]

@@ -245,7 +245,7 @@ class Pretraining(Experiment[Run]):
 
 
 EXPERIMENT = Pretraining(
-    "pretraining", PARTS, make, Run, settings=lambda: {"every": EVERY, "pretraining seconds": {}}
+    __file__, PARTS, make, Run, settings=lambda: {"every": EVERY, "pretraining seconds": {}}
 )
 
 

@@ -111,10 +111,11 @@ def plot_by_variant(
         axes.text(level + 0.5, -0.75, name, ha="left", va="center")
     axes.set(xlim=(45, 102), ylim=(len(accuracies) - 0.5, -1.15), xlabel=xlabel)
     axes.set_yticks(range(len(accuracies)), list(accuracies))
+    lines = f" Lines: {', '.join(levels)}." if levels else ""
     show(
         figure,
         alt=f"{xlabel[:1].upper()}{xlabel[1:]}, one dot per seed and a stroke at the mean, for "
-        f"{'; '.join(accuracies)}. Lines: {', '.join(levels)}.",
+        f"{'; '.join(accuracies)}.{lines}",
     )
 
 
@@ -122,9 +123,10 @@ def plot_by_variant(
 def plot_class_attention(rows: Sequence[tuple[Sequence[str], Sequence[float]]]) -> None:
     """Show with which weights the class token attends to each token. rows: tokens and weights of a text."""
     figure, panels = plt.subplots(len(rows), 1, figsize=(6.4, 1.75 * len(rows)), squeeze=False)
+    top = 1.05 * max(weight for _, weights in rows for weight in weights)  # one scale for all panels
     for axes, (pieces, weights) in zip(panels[:, 0], rows, strict=True):
         axes.bar(range(len(pieces)), weights, color=HIDDEN)
-        axes.set(ylabel="weight", xticks=range(len(pieces)), ylim=(0, None))
+        axes.set(ylabel="weight", xticks=range(len(pieces)), ylim=(0, top))
         axes.set_xticklabels(pieces, rotation=30, ha="right", rotation_mode="anchor")
     show(
         figure,

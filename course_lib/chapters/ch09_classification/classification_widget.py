@@ -107,7 +107,7 @@ def judged_picture(
     left = figure.add_axes((0.08, 0.34, 0.6, 0.55))
     left.set(xlim=(0, 1), xticks=())
     left.yaxis.set_animated(True)  # its range follows the bars
-    left.set_title("weight of each token in the pooled vector")
+    left.set_title("weight of each token")  # which weight depends on the pooling: see the line below it
     right = figure.add_axes((0.8, 0.34, 0.19, 0.55))
     right.set(xlim=(0, 1.4), ylim=(-0.6, len(classes) - 0.4), xticks=(0, 0.5, 1), yticks=range(len(classes)))
     right.set_yticklabels(classes)

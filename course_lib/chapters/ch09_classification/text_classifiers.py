@@ -86,15 +86,20 @@ def swap_neighbors(row: Sequence[int], rng: random.Random) -> list[int]:
 
 
 def order_task(rows: Sequence[Sequence[int]], seed: int) -> tuple[list[Sequence[int]], list[int]]:
-    """Sentences in their own order (label 1), and with two neighboring words exchanged (label 0)."""
+    """Sentences in their own order (label 1), and with two neighboring words exchanged (label 0).
+
+    Sentences in which no exchange would change anything are left out.
+    """
     rng = random.Random(seed)
+    rows = [row for row in rows if len(set(row[:-1])) > 1]
     texts = [row if n % 2 else swap_neighbors(row, rng) for n, row in enumerate(rows)]
     return texts, [n % 2 for n in range(len(rows))]
 
 
 def pretrain(data: LabelledData, tokenizer: Tokenizer, encoder: TextEncoder, seed: int, steps: int) -> None:
-    """Masked language modeling on the training sentences."""
-    texts = PretrainingBatches(data.train.sentences, tokenizer, 24, "masked token", seed)
+    """Masked language modeling on the training sentences, cut so that two of them fit into a text."""
+    longest = (encoder.config.max_tokens - 3) // 2  # a text has BOS and two EOS as well
+    texts = PretrainingBatches(data.train.sentences, tokenizer, 24, "masked token", seed, longest)
     form = {"optimizer": "muon", "precision": "fp32", "seed": seed}
     plan = TrainConfig(steps=steps, lr=1e-2, warmup=30, **form)
     learn(PrefixLMLoss(encoder, causal=False), texts, plan)

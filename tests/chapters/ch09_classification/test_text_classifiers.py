@@ -36,6 +36,7 @@ def test_half_of_the_sentences_have_two_neighbors_exchanged() -> None:
     assert labels == [0, 1] * 3
     for row, text, label in zip(rows, texts, labels, strict=True):
         assert sorted(row) == sorted(text) and text[-1] == 9 and (row == text) == bool(label)
+    assert runs.order_task([[5, 5, 9], [7], *rows], seed=0)[1] == labels  # nothing to exchange: left out
     assert runs.swap_neighbors([5, 5, 6, 9], random.Random(0)) == [5, 6, 5, 9]
 
 
