@@ -26,7 +26,7 @@ from course_lib.widgets.trace_packing import pack
 TEMPLATE = Path(__file__).with_name("templates") / "explorer.html"
 EXAMPLES = {
     "translator": [*SENTENCES, "She is not at home.", "I don't know him."],
-    "gpt": PROMPTS,
+    "gpt": [PROMPTS[0], PROMPTS[1], PROMPTS[-1]],
 }
 HOME = '<a href="index.html">Back to the course</a>'
 # Any browser reads this script, and an older one none of those that follow.

@@ -32,7 +32,9 @@ def chosen_model(model: Any, tokenizer: Any = None) -> tuple[str, GPT | Seq2Seq,
         tokenizer = HuggingFaceTokenizer(tokenizer)
     if len(tokenizer) != (vocab := model.config.vocab):
         raise ValueError(f"the tokenizer has {len(tokenizer):,} tokens, the model {vocab:,}: it is another's")
-    return ("gpt" if isinstance(model, GPT) else "translator"), on_cpu(model), tokenizer
+    if isinstance(model, GPT):
+        return "gpt", on_cpu(model), tokenizer
+    return "translator", on_cpu(model), tokenizer
 
 
 def examples_for(model: GPT | Seq2Seq, tokenizer: Vocabulary) -> list[str]:

@@ -162,7 +162,7 @@ def page() -> str:
 
 
 def test_the_page_holds_ten_translations_and_some_prompts_and_is_small(page):
-    assert len(page.encode()) < 3_000_000
+    assert len(page.encode()) < 3_500_000
     (text,) = re.findall(r'<script type="application/json" id="traces">(.*?)</script>', page)
     data = json.loads(text)
     assert len(data["traces"]["translator"]) >= 10 and len(data["traces"]["gpt"]) >= 3
