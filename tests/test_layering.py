@@ -110,7 +110,7 @@ MAY_SHOW_CHAPTERS = {  # beside the chapter's notebooks and its tests: the galle
 
 
 def test_nothing_uses_a_chapter_but_its_own_files_and_its_notebooks():
-    """Only an appendix, and the project of chapter 11, which come back to earlier chapters, may use theirs."""
+    """Only an appendix and the project of chapter 11, which come back to earlier ones, may use theirs."""
     for path in [*FILES, *PACKAGE.parent.glob("notebooks/*.ipynb")]:
         used = set(CHAPTER.findall(path.read_text(encoding="utf-8")))
         if path.suffix == ".ipynb":
