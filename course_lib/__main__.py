@@ -22,6 +22,7 @@ NEEDS = {
     "export": ("dev",),
     "bench": ("dev",),
     "refresh": ("dev",),
+    "new-chapter": ("dev",),
     "colab": None,
     "colab-test": None,
     "release": ("dev",),

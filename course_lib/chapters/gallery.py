@@ -14,28 +14,10 @@ from types import ModuleType
 from course_lib import widgets
 from course_lib.chapters import ch06_translation as ch06
 from course_lib.experiments.real_translator import SENTENCES, real_translator
+from course_lib.utils.chapters import chapter_settings
 from course_lib.widgets.explorer import Explorer
 
-CHAPTERS = {  # button labels
-    "00": "why attention",
-    "01": "softmax",
-    "02": "masks",
-    "03": "heads",
-    "04": "positions",
-    "05": "blocks",
-    "05b": "norms",
-    "06": "translation",
-    "06d": "real data",
-    "07": "language models",
-    "07b": "inside a GPT",
-    "07c": "scaling",
-    "08": "images",
-    "08b": "inside a ViT",
-    "09": "classification",
-    "10": "pixels",
-    "11": "your own model",
-    "A1": "a lecture's system",
-}
+CHAPTERS = chapter_settings("button")  # labels
 
 
 @dataclass(frozen=True)

@@ -9,23 +9,24 @@ import argparse
 import base64
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from string import Template
 from typing import Any
 
+from course_lib.experiments.real_gpt import PROMPTS
 from course_lib.experiments.real_translator import SENTENCES
 from course_lib.utils.files import atomic_path
 from course_lib.widgets.model_tour import TOUR
 from course_lib.widgets.model_view import START, STYLE, model, trace
 from course_lib.widgets.modules import joined
-from course_lib.widgets.toy_lm import PREFIXES, QUESTIONS
 from course_lib.widgets.trace_packing import pack
 
 TEMPLATE = Path(__file__).with_name("templates") / "explorer.html"
 EXAMPLES = {
     "translator": [*SENTENCES, "She is not at home.", "I don't know him."],
-    "gpt": [*PREFIXES, QUESTIONS[0]],
+    "gpt": [PROMPTS[0], PROMPTS[1], PROMPTS[-1]],
 }
 HOME = '<a href="index.html">Back to the course</a>'
 # Any browser reads this script, and an older one none of those that follow.
@@ -71,15 +72,17 @@ def compressed(data: bytes) -> str:
     return base64.b64encode(zlib.compress(data, 9)).decode("ascii")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the page."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
+def write_page(page: Callable[[], str], arguments: Sequence[str] | None = None) -> None:
+    """Write a page into the file that the command line names."""
+    parser = argparse.ArgumentParser(description=write_page.__doc__)
     parser.add_argument("file", type=Path)
     file = parser.parse_args(arguments).file
     with atomic_path(file) as part:
         part.write_text(page(), encoding="utf-8")
     print(f"{file}: {file.stat().st_size / 1e6:.1f} MB. Open it in a browser.")
 
+
+main = partial(write_page, page)
 
 if __name__ == "__main__":
     main()

@@ -5,11 +5,10 @@ python -m course_lib.cli.maps_page maps.html
 Each map answers as its widget did when its controls went through their values. The examples are chosen here.
 """
 
-import argparse
 import html
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -19,9 +18,8 @@ from course_lib.chapters import ch07_language_models as ch07
 from course_lib.chapters.ch03_heads.heads_widget import SENTENCE
 from course_lib.chapters.gallery import exhibits, maker
 from course_lib.cli.explorer_page import EXAMPLES as MODEL_EXAMPLES
-from course_lib.cli.explorer_page import HOME, OLD_BROWSER, compressed
+from course_lib.cli.explorer_page import HOME, OLD_BROWSER, compressed, write_page
 from course_lib.experiments.real_translator import real_translator
-from course_lib.utils.files import atomic_path
 from course_lib.widgets.map_explorer import MapExplorer
 from course_lib.widgets.modules import joined
 from course_lib.widgets.recording import Recorder
@@ -147,15 +145,7 @@ def section(name: str, folder: str | None, chapter: str | None) -> str:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the page with all maps."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("file", type=Path)
-    file = parser.parse_args(arguments).file
-    with atomic_path(file) as part:
-        part.write_text(page(), encoding="utf-8")
-    print(f"{file}: {file.stat().st_size / 1e6:.1f} MB. Open it in a browser.")
-
+main = partial(write_page, page)
 
 if __name__ == "__main__":
     main()

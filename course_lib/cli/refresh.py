@@ -1,6 +1,7 @@
-"""`refresh`: runs notebooks in a fresh kernel and stores their outputs."""
+"""`refresh`: runs notebooks in a fresh kernel and stores the outputs that have changed."""
 
 import argparse
+import copy
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ from nbformat import NotebookNode
 
 from course_lib.cli import arguments, lint, notebook_io
 from course_lib.cli.environment import ROOT, child_environment
+from course_lib.cli.unchanged import keep_unchanged
 from course_lib.utils.progress_bar import say, tracked
 
-HELP = "runs notebooks in a fresh kernel and stores their outputs"
+HELP = "runs notebooks in a fresh kernel and stores the outputs that have changed"
 
 
 class NotebookFailed(Exception):
@@ -51,6 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="run nothing; only remove what varies between runs from the stored outputs",
     )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="store all outputs of this run, even where only a picture's bytes or numbers behind ≈ differ",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     for path in tracked(paths, "cleaning" if args.clean else "running", "notebook"):
         say(f"{path}: {'cleaning' if args.clean else 'running'}")
         try:
-            clean(path) if args.clean else refresh(path, args.timeout)
+            clean(path) if args.clean else refresh(path, args.timeout, args.all)
         except (NotebookFailed, OSError, ValueError) as problem:
             print(f"{path}: {problem}; the file is unchanged", file=sys.stderr)
             failed = True
@@ -83,16 +90,20 @@ def clean(path: Path) -> None:
     notebook_io.write(nb, path)
 
 
-def refresh(path: Path, timeout: int = 900) -> None:
+def refresh(path: Path, timeout: int = 900, store_all: bool = False) -> None:
     """Run one notebook in its own folder and replace it by the result, cleaned.
 
-    The file is unchanged until the whole notebook has run.
+    The file is unchanged until the whole notebook has run. Unless `store_all`, cells whose code and outputs
+    are the same keep what is stored (`keep_unchanged`), so that a diff shows only what has changed.
     Raises NotebookFailed if a cell raises, takes longer than `timeout` seconds, or kills its kernel;
     ValueError if there is no such file, or it is not a notebook.
     """
     nb = read(path)
+    stored = copy.deepcopy(nb)
     execute(nb, path.resolve().parent, timeout)
     notebook_io.clean(nb)
+    if not store_all:
+        keep_unchanged(stored, nb)
     notebook_io.write(nb, path)
 
 

@@ -22,7 +22,7 @@ SHOWN_LATER = (  # an exercise, and how a later cell begins whose code is a solu
     ("01.attention", "q, k, v = normal(2, 5, 64, seed=0)"),
     ("01.gradient", "# @title Figure: the norm of the Jacobian by width"),
     ("05.pre_norm", "WAYS = {"),
-    ("05.decoder_block", "# @title Compare with nn.TransformerDecoderLayer"),
+    ("05.decoder_block", "x, memory, mask = normal(2, 4, 12)"),
     ("06.train", "english, spanish = zip(*data.validation[:200]"),
     ("06.train", "gold = target[:, 1:]"),
 )

@@ -1,6 +1,8 @@
 """A small picture of each notebook, from one of its stored figures: docs/images/thumb_03.png.
 
 python -m course_lib.cli.thumbnails
+
+Which figure is said in the chapter's chapter.toml; without such words, it is the first wide one.
 """
 
 import base64
@@ -12,37 +14,13 @@ from PIL import Image
 
 from course_lib.cli import notebook_io
 from course_lib.cli.environment import ROOT
+from course_lib.utils.chapters import chapter_settings
 from course_lib.utils.files import atomic_path
 
 IMAGES = ROOT / "docs" / "images"
 WIDTH, HEIGHT = 240, 160
 MARGIN = 4
 COLORS = 64
-CHOSEN = {  # by notebook: words in the code of the figure's cell (in no cell: the first figure is taken)
-    "00": "plot_letter_maps(string, maps)",
-    "01": "plot_widths(norms",
-    "02": "diagram_masks()",
-    "03": "diagram_heads()",
-    "04": "diagram_clock_hands()",
-    "04b": "plot_by_position(",
-    "05": "diagram_norm_placements()",
-    "05b": "Draw the gradient of each block",
-    "A1": "timed",
-    "A3": "maps.cross",
-    "06": "diagram_shift(",
-    "06b": "plot_search_tree(",
-    "06c": "plot_differences(",
-    "06d": "diagram_cuts()",
-    "07": "plot_by_context(",
-    "07b": "plot_patching(",
-    "07c": "plot_sweep([(run.parameters, run.tokens, run.loss) for run in runs], law.loss,",
-    "07d": "plot_accuracies(",
-    "08": "diagram_vit()",
-    "08b": "plot_looks(",
-    "08c": "plot_conditions(",
-    "09": "bag of words",
-    "10": "pictures[:8]",
-}
 LANDSCAPE = (1.1, 2.4)  # width / height of figures that fill a thumbnail
 
 
@@ -62,7 +40,7 @@ def chosen(number: str, nb: NotebookNode) -> Image.Image:
     stored = figures(nb)
     if not stored:
         raise ValueError(f"notebook {number} stores no figure")
-    words, (least, most) = CHOSEN.get(number), LANDSCAPE
+    words, (least, most) = chapter_settings("thumbnail").get(number), LANDSCAPE
     named = [picture for code, picture in stored if words and words in code]
     wide = [picture for _, picture in stored if least <= picture.width / picture.height <= most]
     return (named or wide or [stored[0][1]])[0]
@@ -83,11 +61,13 @@ def pictured() -> list[Path]:
     return sorted([*folder.glob("[0-9][0-9]*_*.ipynb"), *folder.glob("A[13]_*.ipynb")])
 
 
-def main(folder: Path = IMAGES) -> list[Path]:
-    """Write all thumbnails; returns where they are."""
+def main(folder: Path = IMAGES, only: str | None = None) -> list[Path]:
+    """Write all thumbnails, or that of one chapter; returns where they are."""
     written = []
     for path in pictured():
         number = path.name.partition("_")[0]
+        if only not in (None, number):
+            continue
         with atomic_path(folder / f"thumb_{number}.png") as part:
             thumbnail(chosen(number, notebook_io.read(path))).save(part, format="png", optimize=True)
         written.append(folder / f"thumb_{number}.png")

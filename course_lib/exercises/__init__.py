@@ -2,12 +2,14 @@
 
 import inspect
 import textwrap
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from course_lib.exercises.checking import Verdict, grade
 from course_lib.exercises.exercise import Exercise, Mistake
+from course_lib.exercises.pieces import function_in
 from course_lib.exercises.questions import conclude, quiz, recall
 from course_lib.exercises.table import read_exercises
 from course_lib.utils import progress as saved
@@ -23,6 +25,7 @@ __all__ = [
     "conclude",
     "find",
     "grade",
+    "my_pieces",
     "progress",
     "quiz",
     "recall",
@@ -63,6 +66,46 @@ def answer_or_reference(exercise_id: str, answer: Any) -> Any:
     """
     exercise = find(exercise_id)
     return answer if grade(exercise, answer).state == "passed" else exercise.reference
+
+
+def my_pieces(*exercise_ids: str) -> tuple[Callable[..., Any], ...]:
+    """The functions that you wrote for these exercises, in any notebook; the references for the others.
+
+    A saved answer is checked again: one that is passed ends, and takes its arguments in the given order.
+    Prints a line for each: whose it is, and why if it is not yours.
+    Raises ValueError for an unknown exercise id, and for an exercise whose answer is a value.
+
+    >>> (softmax,) = my_pieces("01.softmax")
+    ≈ 01.softmax: ours, because yours is not passed yet
+    """
+    exercises = [find(one) for one in exercise_ids]
+    for exercise in exercises:
+        if exercise.inputs == ((),):
+            raise ValueError(f"{exercise.id} asks for a value; my_pieces returns functions")
+    return tuple(map(_piece, exercises))
+
+
+def _piece(exercise: Exercise) -> Callable[..., Any]:
+    """The saved answer if it passes, otherwise the reference."""
+    found = saved.entries().get(exercise.id, {"state": "", "answer": ""})
+    if found["state"] != "passed":
+        why = "yours is not passed yet"
+    elif not found["answer"].strip():
+        why = "only the result of yours is saved, not the code: run its check again"
+    else:
+        try:
+            answer = function_in(found["answer"], exercise.id)
+        except ValueError as error:
+            why = f"the saved code of yours does not run: {error}"
+        else:
+            verdict = grade(exercise, answer)
+            if verdict.state == "passed":
+                print(f"≈ {exercise.id}: yours")
+                return answer
+            reason = verdict.mistake or " ".join(verdict.text.splitlines()[1:]) or "it is not finished"
+            why = f"the saved code of yours fails: {reason}"
+    print("≈", textwrap.shorten(f"{exercise.id}: ours, because {why}", 200, placeholder=" …"))
+    return exercise.reference
 
 
 def source(answer: Any) -> str:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Sequence
 
 from course_lib.text.unicode_text import refuse_text
 
@@ -63,21 +63,3 @@ def sort_errors(
         if candidate != reference:
             found.setdefault(error_kind(candidate, reference, known), []).append(i)
     return dict(sorted(found.items(), key=lambda item: -len(item[1])))
-
-
-def wrong_by_group(
-    values: Iterable[int], wrong: Container[int], groups: Iterable[tuple[int, int]]
-) -> list[tuple[int, int]]:
-    """Count the wrong sentences and all sentences in each group.
-
-    values: one value per sentence, such as its length. wrong: indices of the wrong sentences.
-    groups: the smallest and the largest value in each group.
-    """
-    numbered = list(enumerate(values))
-    chosen = [[i for i, value in numbered if least <= value <= most] for least, most in groups]
-    return [(sum(i in wrong for i in group), len(group)) for group in chosen]
-
-
-def rarest_word(text: str, times_seen: Mapping[str, int]) -> int:
-    """How often the rarest word of a sentence occurs in the training set."""
-    return min((times_seen.get(word, 0) for word in plain_words(text)), default=0)

@@ -23,4 +23,4 @@ def unigram_loss(ids: Sequence[int] | Int[Tensor, " n"], vocab: int, label_smoot
         raise ValueError("there are no ids to count")
     counts = torch.bincount(counted, minlength=vocab).double()
     smoothed = (1 - label_smoothing) * counts / counts.sum() + label_smoothing / vocab
-    return -torch.special.xlogy(smoothed, smoothed).sum().item()
+    return -float(torch.special.xlogy(smoothed, smoothed).sum())

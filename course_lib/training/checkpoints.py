@@ -6,11 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import nn
 
 from course_lib.training.model_files import BrokenCheckpoint, check_weights
-from course_lib.training.optim import full
 from course_lib.training.run_record import FORMAT, OtherRun
 from course_lib.utils.ranges import check_whole_numbers
 from course_lib.utils.tree_files import check_savable, load_tree, save_tree
@@ -80,27 +78,6 @@ class Checkpoints:
         check_weights(path, tree["model"], model.state_dict())
         model.load_state_dict(tree["model"])
         return tree["state"]
-
-    @torch.no_grad()
-    def load_average(self, model: nn.Module, last: int = 5) -> None:
-        """Checkpoint averaging: load the mean of the weights in the `last` newest checkpoints.
-
-        The mean is computed in fp32 or better. Buffers, such as BatchNorm's running statistics, are those of
-        the newest; `torch.optim.swa_utils.update_bn` measures them again.
-        Raises ValueError if there are fewer checkpoints, and errors as in `load`.
-        Source: Vaswani et al. 2017, section 6.1.
-        """
-        if not 1 <= last <= len(self.steps()):
-            raise ValueError(
-                f"last={last} is not from 1 to {len(self.steps())}, the checkpoints in {self.folder}"
-            )
-        sums = {weight: torch.zeros_like(full(weight)) for weight in model.parameters()}
-        for step in self.steps()[-last:]:
-            self.load(step, model)
-            for weight, total in sums.items():
-                total += weight
-        for weight, total in sums.items():
-            weight.copy_(total / last)
 
     def load_newest(self, model: nn.Module, restore: Callable[[Any], None]) -> None:
         """Load the newest usable checkpoint, if there is one.

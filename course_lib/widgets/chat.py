@@ -140,7 +140,8 @@ class ChatExplorer(Explorer):
 
     def __init__(self, answer: Answering, prompts: Sequence[str], length: int):
         self.answer, self.length = answer, length
-        self.reply, self.pieces = Reply(), iter(())
+        self.reply = Reply()
+        self.pieces: Pieces = iter(())
         self.task: asyncio.Task[None] | None = None
         self.pressing = False
         summary = (

@@ -16,6 +16,7 @@ from course_lib.viz.style import PALETTE, style_context
 from course_lib.widgets.heatmap import shortened
 from course_lib.widgets.model_tour import Step
 from course_lib.widgets.model_trace import BlockTrace, Trace
+from course_lib.widgets.token_words import shown
 
 WIDTH, HEIGHT = 11.0, 5.2  # inches
 ENCODER, DECODER, NEXT = PALETTE[0], PALETTE[4], PALETTE[3]
@@ -48,7 +49,7 @@ def picture(
         grid = Grid(figure, rows, columns)
         read = trace.prompt + step
         if trace.encoder:
-            grid.words(0, 0, "English tokens", trace.source, ENCODER)
+            grid.words(0, 0, "Source tokens", trace.source, ENCODER)
             for i, block in enumerate(trace.encoder):
                 grid.block(0, i + 1, block, len(trace.source), ENCODER)
         last = rows - 1
@@ -142,7 +143,7 @@ class Grid:
         p, ids = logits.softmax(-1).topk(BARS)
         axes = self.figure.add_axes((left + 0.4 * width, bottom + 0.03, 0.55 * width, height - 0.12))
         axes.barh(range(BARS), p.tolist(), color=NEXT)
-        names = [words[i].removeprefix("▁") for i in ids.tolist()]
+        names = [shown(words, i).removeprefix("▁") for i in ids.tolist()]
         axes.set(xlim=(0, 1), ylim=(BARS - 0.4, -0.6), yticks=range(BARS), xticks=[])
         axes.set_yticklabels(names)
         axes.grid(False)

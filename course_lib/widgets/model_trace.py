@@ -20,9 +20,10 @@ from course_lib.layers.multi_head_attention import MultiHeadAttention, attention
 from course_lib.models.gpt import GPT
 from course_lib.models.seq2seq import Seq2Seq
 from course_lib.tasks.translation import with_end
-from course_lib.text.tokenizers import BOS, EOS, Vocabulary
+from course_lib.text.tokenizers import BOS, EOS, UNK, Vocabulary
 from course_lib.training.evaluation import evaluating
 from course_lib.widgets.reading import encode
+from course_lib.widgets.token_words import end_of, shown
 
 MAX_SOURCE = 40  # tokens: more would not be readable as a picture
 MAX_TARGET = 26
@@ -89,19 +90,19 @@ class Trace:
 def trace_translation(
     model: Seq2Seq, tokenizer: Vocabulary, sentence: str, prefix: Sequence[int] = ()
 ) -> Trace:
-    """Trace a greedy translation, from the English tokens to each Spanish one.
+    """Trace a greedy translation, from the source tokens to each target token.
 
     prefix: ids that the translation has to begin with.
     Raises ValueError for an empty sentence, and for one of more than MAX_SOURCE tokens.
     """
-    model = on_cpu(model)
-    [source] = with_end([sentence], tokenizer, model.config.max_tokens)
+    model, room = on_cpu(model), model.config.max_tokens
+    [source] = with_end([sentence], tokenizer, room)
     if len(source) > MAX_SOURCE:
         raise ValueError(f"{len(source)} tokens: the explorer shows at most {MAX_SOURCE}. Use fewer words.")
     ids = torch.tensor([source])
     with evaluating(model):
-        most = min(MAX_TARGET, 2 * len(source) + 10)
-        chosen = continued(model.generator(ids), [BOS], prefix, most)
+        most = min(MAX_TARGET, 2 * len(source) + 10, room)
+        chosen = continued(model.generator(ids), [BOS], prefix, most, EOS)
         target = [BOS, *chosen[:-1]]
         with recorded(model.encoder) as encoder, recorded(model.decoder) as decoder:
             memory = model.encode(ids)
@@ -110,9 +111,9 @@ def trace_translation(
         decoder_blocks = block_traces("Decoder block", decoder)
     return Trace(
         mode="translator",
-        source=[tokenizer[i] for i in source],
-        target=[tokenizer[i] for i in target],
-        chosen=[tokenizer[i] for i in chosen],
+        source=[shown(tokenizer, i) for i in source],
+        target=[shown(tokenizer, i) for i in target],
+        chosen=[shown(tokenizer, i) for i in chosen],
         source_ids=source,
         target_ids=target,
         chosen_ids=chosen,
@@ -131,10 +132,11 @@ def trace_gpt(model: GPT, tokenizer: Vocabulary, prompt: str, prefix: Sequence[i
     prefix: ids that the continuation has to begin with.
     Raises ValueError for an empty prompt, for unknown tokens, and for more than MAX_SOURCE tokens.
     """
-    model, start = on_cpu(model), encode(tokenizer, prompt, MAX_SOURCE)
+    model, room = on_cpu(model), model.config.max_tokens
+    end = end_of(model, tokenizer)
+    start = encode(tokenizer, prompt, min(MAX_SOURCE, room - 1), unknown_id=UNK if end == EOS else None)
     with evaluating(model):
-        most = min(MAX_NEW, model.config.max_tokens - len(start))
-        chosen = continued(model.generator(), start, prefix, most)
+        chosen = continued(model.generator(), start, prefix, min(MAX_NEW, room - len(start)), end)
         target = [*start, *chosen[:-1]]
         with recorded(model.blocks) as blocks:
             logits = model(torch.tensor([target]))[0, len(start) - 1 :]
@@ -142,13 +144,13 @@ def trace_gpt(model: GPT, tokenizer: Vocabulary, prompt: str, prefix: Sequence[i
     return Trace(
         mode="gpt",
         source=[],
-        target=[tokenizer[i] for i in target],
-        chosen=[tokenizer[i] for i in chosen],
+        target=[shown(tokenizer, i) for i in target],
+        chosen=[shown(tokenizer, i) for i in chosen],
         source_ids=[],
         target_ids=target,
         chosen_ids=chosen,
         prompt=len(start),
-        text=tokenizer.decode([i for i in chosen if i != EOS]),
+        text=tokenizer.decode([i for i in chosen if i != end]),
         encoder=(),
         decoder=traced,
         logits=logits,
@@ -156,20 +158,23 @@ def trace_gpt(model: GPT, tokenizer: Vocabulary, prompt: str, prefix: Sequence[i
 
 
 def on_cpu(model: Model) -> Model:
-    """The model, or a copy on the CPU: what a widget shows is small, and is needed there."""
-    here = next(model.parameters()).device.type == "cpu"
-    return model if here else copy.deepcopy(model).cpu()
+    """The model, or a copy on the CPU in fp32: what a widget shows is small, and is needed there."""
+    first = next(model.parameters())
+    here = first.device.type == "cpu" and first.dtype == torch.float32
+    return model if here else copy.deepcopy(model).cpu().float()
 
 
-def continued(generator: Any, start: Sequence[int], prefix: Sequence[int], most: int) -> list[int]:
-    """The ids written after `start`: `prefix`, then greedily to EOS, or to `most` ids in all."""
+def continued(
+    generator: Any, start: Sequence[int], prefix: Sequence[int], most: int, end: int | None
+) -> list[int]:
+    """The ids written after `start`: `prefix`, then greedily to `end`, or to `most` ids in all."""
     written = list(prefix)[:most]
-    if EOS in written:
-        return written[: written.index(EOS) + 1]
+    if end in written:
+        return written[: written.index(end) + 1]
     if len(written) < most:
         ids = torch.tensor([[*start, *written]])
-        written += greedy_decode(generator, ids, EOS, most - len(written))[0]
-    return written if len(written) == most else [*written, EOS]
+        written += greedy_decode(generator, ids, end, most - len(written))[0]
+    return written if len(written) == most or end is None else [*written, end]
 
 
 @dataclass
@@ -238,6 +243,7 @@ def attention_trace(
     q = layer.positioned(layer.split(layer.w_q(x)), 0)
     k, v = layer.split(layer.w_kv(x if context is None else context)).chunk(2, dim=1)
     k = layer.positioned(k, 0)
+    k, v = (part.repeat_interleave(layer.heads // layer.kv_heads, dim=1) for part in (k, v))
     heads, weights = attention(q, k, v, mask)
     return AttentionTrace(name, q[0], k[0], v[0], weights[0], heads[0], causal=is_causal(mask, q.shape[-2]))
 

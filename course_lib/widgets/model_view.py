@@ -9,27 +9,30 @@ import ipywidgets
 import torch
 import traitlets
 
+from course_lib.experiments.real_gpt import PROMPTS, real_gpt
 from course_lib.experiments.real_translator import SENTENCES, real_translator
 from course_lib.generation.sampling import next_token_probabilities
 from course_lib.models.gpt import GPT
 from course_lib.models.seq2seq import Seq2Seq
+from course_lib.tasks.runs import Run
 from course_lib.text.tokenizers import Vocabulary
 from course_lib.text.unicode_text import check_text
 from course_lib.viz import figures
 from course_lib.viz.style import is_projected
+from course_lib.widgets.model_choice import chosen_model, examples_for
 from course_lib.widgets.model_picture import picture
 from course_lib.widgets.model_tour import TOUR
 from course_lib.widgets.model_trace import Trace, trace_gpt, trace_translation
 from course_lib.widgets.modules import FOLDER, joined
-from course_lib.widgets.toy_lm import PREFIXES, QUESTIONS, small_world
-from course_lib.widgets.trace_packing import pack, shown_probabilities
+from course_lib.widgets.trace_packing import pack, pack_block, shown_probabilities
 
-EXAMPLES = {"translator": SENTENCES, "gpt": [*PREFIXES, *QUESTIONS]}
+EXAMPLES = {"translator": SENTENCES, "gpt": PROMPTS}
 START = {"translator": 3, "gpt": 0}  # the step first shown
 MODELS: dict[str, Callable[[], tuple[Seq2Seq | GPT, Vocabulary]]] = {
     "translator": real_translator,
-    "gpt": small_world,
+    "gpt": real_gpt,
 }
+MOST = 2_000_000  # bytes in one message: Jupyter drops what a kernel sends beyond 3 MB in 3 seconds
 TRACES: dict[str, Callable[..., Trace]] = {"translator": trace_translation, "gpt": trace_gpt}
 STYLE = (FOLDER / "model_explorer.css").read_text(encoding="utf-8")
 SUMMARY = (
@@ -54,6 +57,7 @@ class ModelView(anywidget.AnyWidget):
     """The widget on the page. It draws a trace and asks for others; the kernel computes them.
 
     mode: "translator" or "gpt". step: the step shown. trace, numbers: see `pack`.
+    block, block_numbers: all about one block, where the trace of a large model comes without it.
     temperature, top_k, top_p: the sampling settings; top_k 0 and top_p 1 keep all tokens.
     distribution: the probabilities of the candidates at this step, computed by the library.
     error: why a sentence could not be shown. projected: larger, for the projector.
@@ -74,30 +78,46 @@ class ModelView(anywidget.AnyWidget):
     top_p = traitlets.Float(1.0).tag(sync=True)
     trace = traitlets.Dict().tag(sync=True)
     numbers = traitlets.Bytes().tag(sync=True)
+    block = traitlets.Dict().tag(sync=True)
+    block_numbers = traitlets.Bytes().tag(sync=True)
     distribution = traitlets.Dict().tag(sync=True)
     error = traitlets.Dict().tag(sync=True)
     projected = traitlets.Bool(False).tag(sync=True)
 
 
 class ModelExplorer:
-    """Explorer of the stored translator and the stored GPT.
+    """Explorer of the stored translator and the stored GPT, or of one model of your own.
 
     view: the widget. shown: the trace on the page.
     """
 
     summary = SUMMARY
 
-    def __init__(self, mode: str = "translator", sentence: str | None = None, tour: bool = False):
-        """Open a mode, with its first example unless a sentence is given, and with the tour if asked for.
+    def __init__(
+        self,
+        chosen: str | GPT | Seq2Seq | Run = "translator",
+        tokenizer: Any = None,
+        sentence: str | None = None,
+        tour: bool = False,
+    ):
+        """Open a model, with an example unless a sentence is given, and with the tour if asked for.
 
-        Raises ValueError for an unknown mode, and for a sentence that cannot be shown.
+        Raises ValueError for an unknown mode, for a model that cannot be shown, and for such a sentence.
         """
-        if mode not in MODELS:
+        self.own: tuple[Seq2Seq | GPT, Vocabulary] | None = None
+        examples = EXAMPLES
+        if not isinstance(chosen, str):
+            mode, its, words = chosen_model(chosen, tokenizer)
+            self.own = (its, words)
+            examples = {mode: [*([] if sentence is None else [sentence]), *examples_for(*self.own)]}
+        elif (mode := chosen) not in MODELS:
             raise ValueError(f"mode={mode!r} is none of {sorted(MODELS)}")
-        self.view = ModelView(projected=is_projected(), touring=tour)
+        self.view = ModelView(projected=is_projected(), touring=tour, examples=examples)
         self.shown: Trace
         self.answers = 0
-        self.show(mode, EXAMPLES[mode][0] if sentence is None else sentence, step=START[mode])
+        if not examples[mode]:
+            raise ValueError("sentence=None, and this model cannot read the usual examples: give a sentence")
+        self.show(mode, examples[mode][0] if sentence is None else sentence, step=START[mode])
         self.view.on_msg(self._asked)
         self.view.observe(self._sample, names=["step", "temperature", "top_k", "top_p"])
         self.box = ipywidgets.VBox([self.view], layout={"width": "100%"})
@@ -107,8 +127,9 @@ class ModelExplorer:
 
         prefix: ids of the first tokens that are written. Raises ValueError for a sentence it cannot show.
         """
-        self.shown = trace(mode, sentence, prefix)
-        header, numbers = pack(self.shown, *model(mode))
+        check_text(sentence)
+        self.shown = TRACES[mode](*self._model(mode), sentence, prefix)
+        header, numbers = pack(self.shown, *self._model(mode), MOST)
         view, step = self.view, min(step, len(self.shown.chosen) - 1)
         self.answers += 1  # the page notices an answer even if it is the same as before
         with view.hold_sync():
@@ -131,9 +152,19 @@ class ModelExplorer:
 
     def snapshot(self) -> bytes:
         """A PNG of the whole model on the sentence shown, with the steps of the tour where it is open."""
-        _, tokenizer = model(self.view.mode)
+        _, tokenizer = self._model(self.view.mode)
         tour = TOUR if self.view.touring else ()
         return picture(self.shown, tokenizer, self.view.sentence, self.view.step, tour)
+
+    def _model(self, mode: str) -> tuple[Seq2Seq | GPT, Vocabulary]:
+        return self.own or model(mode)
+
+    def _send_block(self, stack: str, index: int) -> None:
+        """Send all about a block of the trace on the page."""
+        header, numbers = pack_block(getattr(self.shown, stack)[index])
+        with self.view.hold_sync():
+            self.view.block_numbers = numbers
+            self.view.block = {"block": header, "stack": stack, "index": index, "answer": self.answers}
 
     def _sample(self, change: Any = None) -> None:
         view = self.view
@@ -143,7 +174,7 @@ class ModelExplorer:
         view.distribution = {"step": step, **settings, **found}
 
     def _asked(self, view: Any, content: dict[str, Any], buffers: list[bytes]) -> None:
-        """Answer a message of the page: {open: {mode, sentence, prefix}} or {draw: step}."""
+        """Answer a message: {open: {mode, sentence, prefix}}, {draw: step} or {block: [stack, index]}."""
         try:
             if "open" in content:
                 wanted = content["open"]
@@ -151,6 +182,8 @@ class ModelExplorer:
                 self.show(wanted["mode"], wanted["sentence"], wanted["prefix"], step)
             elif "draw" in content:
                 self.draw(min(content["draw"], len(self.shown.chosen) - 1))
+            elif "block" in content:
+                self._send_block(*content["block"])
         except ValueError as error:
             self.answers += 1
             text = f"{error} The picture still shows the previous sentence."
@@ -167,11 +200,23 @@ class ModelExplorer:
 
 
 def model_explorer(
-    mode: str = "translator", sentence: str | None = None, tour: bool = False
+    model: str | GPT | Seq2Seq | Run = "translator",
+    tokenizer: Any = None,
+    sentence: str | None = None,
+    tour: bool = False,
 ) -> ModelExplorer:
     """One sentence through a whole Transformer: open a block, a head, and its arithmetic.
 
-    mode: "translator" (English to Spanish) or "gpt" (a small language model). sentence: at most 40 tokens.
-    tour: open with the guided tour, which a button starts otherwise.
+    model: "translator" (English to Spanish) or "gpt" (a small language model, trained
+    on sentences of Wikipedia); or a `GPT` or `Seq2Seq` with
+    its tokenizer, which may be one of `transformers`; or a run of yours (`load_run`), which has both.
+    sentence: at most 40 tokens. tour: open with the guided tour, which a button starts otherwise.
+    Raises ValueError for a model that cannot be shown, for a tokenizer that is not the model's, and for a
+    sentence with unknown tokens or too many.
+
+    GPT-2 small, which is downloaded:
+
+        from transformers import AutoTokenizer
+        model_explorer(load_gpt2("gpt2"), AutoTokenizer.from_pretrained("gpt2"), "The capital of France is")
     """
-    return ModelExplorer(mode, sentence, tour)
+    return ModelExplorer(model, tokenizer, sentence, tour)

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from course_lib.experiments.real_gpt import PROMPTS, real_gpt
 from course_lib.layers.hooks import record_attention
 from course_lib.models.gpt import GPT
 from course_lib.models.interventions import residual_stream
@@ -37,12 +38,19 @@ class Reading:
 
 
 def model_of(
-    model: nn.Module | None, tokens: Vocabulary | None, prompts: Sequence[str], known: Sequence[str]
+    model: nn.Module | str | None, tokens: Vocabulary | None, prompts: Sequence[str], known: Sequence[str]
 ) -> tuple[Any, Vocabulary, list[str]]:
     """Model, tokenizer and prompts of an explorer; by default the toy language model and the prompts `known`.
 
-    Raises ValueError for a model without its tokenizer or without a prompt.
+    model: "wikipedia" is the stored GPT with a real vocabulary (`real_gpt`).
+    Raises ValueError for a model without its tokenizer or without a prompt, and for another name.
     """
+    if isinstance(model, str):
+        if model != "wikipedia":
+            raise ValueError(
+                f'model={model!r} is no stored model: give "wikipedia", or a GPT with its tokenizer'
+            )
+        return *real_gpt(), list(prompts or PROMPTS)
     if model is None:
         return *small_world(), list(prompts or known)
     if tokens is None or not prompts:
@@ -52,16 +60,16 @@ def model_of(
     return model, tokens, list(prompts)
 
 
-def encode(tokens: Vocabulary, prompt: str, most: int) -> list[int]:
-    """Token ids of a prompt.
+def encode(tokens: Vocabulary, prompt: str, most: int, unknown_id: int | None = UNK) -> list[int]:
+    """Token ids of a prompt. unknown_id: None for a vocabulary without such a token.
 
     Raises ValueError for an empty prompt, for unknown tokens, and for more than `most` tokens.
     """
     ids = tokens.encode(prompt)
     if not ids:
         raise ValueError("The prompt is empty: the model needs at least one token to start from.")
-    if UNK in ids:
-        raise ValueError(unknown(tokens, prompt, ids.count(UNK)))
+    if unknown_id is not None and unknown_id in ids:
+        raise ValueError(unknown(tokens, prompt, ids.count(unknown_id)))
     if len(ids) > most:
         raise ValueError(f"The prompt has {len(ids)} tokens, but at most {most} fit.")
     return ids

@@ -13,6 +13,7 @@ from course_lib.models.gpt import GPT
 from course_lib.models.seq2seq import Seq2Seq
 from course_lib.text.tokenizers import Vocabulary
 from course_lib.widgets.model_trace import AttentionTrace, BlockTrace, Trace
+from course_lib.widgets.token_words import on_bytes, shown
 
 TOP = 128  # logits sent per step; all others only as a sum, for each temperature
 SHOWN = 10  # candidates for the next token that the page shows
@@ -44,8 +45,29 @@ class Numbers:
         return {"at": self.places[data], **about}
 
 
-def pack(trace: Trace, model: Seq2Seq | GPT, tokenizer: Vocabulary) -> tuple[dict[str, Any], bytes]:
-    """The trace as a header for JSON, and the bytes of its arrays (little-endian, mostly half precision)."""
+def pack(
+    trace: Trace, model: Seq2Seq | GPT, tokenizer: Vocabulary, most: int | None = None
+) -> tuple[dict[str, Any], bytes]:
+    """The trace as a header for JSON, and the bytes of its arrays (little-endian, mostly half precision).
+
+    most: bytes; above it, the blocks come without what only an opened block shows (see `pack_block`).
+    """
+    header, numbers = packed(trace, model, tokenizer, whole=True)
+    return (
+        (header, numbers) if most is None or len(numbers) <= most else packed(trace, model, tokenizer, False)
+    )
+
+
+def pack_block(block: BlockTrace) -> tuple[dict[str, Any], bytes]:
+    """Everything about one block, as a header and the bytes of its arrays."""
+    numbers = Numbers()
+    return packed_block(block, numbers, whole=True), b"".join(numbers.parts)
+
+
+def packed(
+    trace: Trace, model: Seq2Seq | GPT, tokenizer: Vocabulary, whole: bool
+) -> tuple[dict[str, Any], bytes]:
+    """Header and bytes. whole: with everything that an opened block shows."""
     numbers = Numbers()
     c = model.config
     stacks = (
@@ -60,16 +82,17 @@ def pack(trace: Trace, model: Seq2Seq | GPT, tokenizer: Vocabulary) -> tuple[dic
             "d_model": c.d_model, "heads": c.heads, "d_head": c.d_model // c.heads, "vocab": c.vocab,
             "d_ff": stacks["decoder"][0].feed_forward.w_in.out_features,
             "parameters": parameters(model), "positions": c.positions, "qk_norm": c.qk_norm,
+            "norm": c.norm, "on_bytes": on_bytes(tokenizer),
         },
         **{
             name: [
-                {**packed_block(block, numbers), "parameters": parameters(module)}
+                {**packed_block(block, numbers, whole), "parameters": parameters(module)}
                 for block, module in zip(getattr(trace, name), modules, strict=True)
             ]
             for name, modules in stacks.items()
         },
         "candidates": [
-            [{"id": i, "token": tokenizer[i]} for i in row[:SHOWN]] for row in ids.tolist()
+            [{"id": i, "token": shown(tokenizer, i)} for i in row[:SHOWN]] for row in ids.tolist()
         ],
         "logits": numbers.add(logits, "f4"),
         "tails": numbers.add(tails, "f4"),
@@ -83,19 +106,24 @@ PLAIN = (
 )  # fmt: skip
 
 
-def packed_block(block: BlockTrace, numbers: Numbers) -> dict[str, Any]:
-    """The header of one block; its arrays are added to `numbers`."""
+def packed_block(block: BlockTrace, numbers: Numbers, whole: bool) -> dict[str, Any]:
+    """The header of one block; its arrays are added to `numbers`.
+
+    Not whole: the attention weights, and the residual stream before and after the block.
+    """
+    stream = block.residual if whole else (block.residual[0], block.residual[-1])
     return {
         "name": block.name,
-        "attentions": [packed_attention(attention, numbers) for attention in block.attentions],
-        "residual": [numbers.add(x) for x in block.residual],
-        "hidden": numbers.add(block.hidden),
+        "attentions": [packed_attention(attention, numbers, whole) for attention in block.attentions],
+        "residual": [numbers.add(x) for x in stream],
+        "hidden": numbers.add(block.hidden) if whole else None,
     }
 
 
-def packed_attention(attention: AttentionTrace, numbers: Numbers) -> dict[str, Any]:
+def packed_attention(attention: AttentionTrace, numbers: Numbers, whole: bool) -> dict[str, Any]:
     """The header of one attention layer; the browser computes the heads' outputs from weights and values."""
-    arrays = {name: numbers.add(getattr(attention, name)) for name in ("q", "k", "v", "weights")}
+    names = ("q", "k", "v", "weights") if whole else ("weights",)
+    arrays = {name: numbers.add(getattr(attention, name)) for name in names}
     return {"name": attention.name, "causal": attention.causal, **arrays}
 
 

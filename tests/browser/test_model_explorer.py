@@ -311,3 +311,24 @@ def test_the_keyboard_stays_where_it_is(disk) -> None:
     disk.keyboard.press("ArrowDown")
     assert "attention-map-cells" in disk.evaluate("document.activeElement.className")
     assert "matches" in words(disk, ".mx-product h5")[0] and "running" in words(disk, ".mx-product h5")[0]
+
+
+FLYING = "document.getAnimations().filter((one) => one.effect.target?.className === 'mx-flying')"
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_the_data_is_seen_to_flow_unless_less_motion_is_wanted(browser, address, motion) -> None:
+    with page_of(browser, 1280, 720, offline=True, reduced_motion=motion) as (page, _):
+        page.goto(address)
+        page.locator(".mx-card").first.wait_for()
+        for key in ("Next step", "tokens-encoder", "encoder-0", "head-0-0", "tour"):
+            press(page, key)
+            found = page.evaluate(
+                f"""() => new Promise(requestAnimationFrame).then(() => {FLYING}.map((one) => {{
+                  one.pause(); one.currentTime = 180; return one.effect.getTiming().duration}}))"""
+            )
+            page.screenshot(path=ARTIFACTS / f"model_explorer-{motion}-{key.replace(' ', '-')}.png")
+            assert bool(found) == (motion == "no-preference"), key
+            assert all(200 <= duration <= 400 for duration in found)
+            page.evaluate(f"{FLYING}.forEach((one) => one.finish())")
+            page.wait_for_function("() => !document.querySelector('.mx-flying')")

@@ -172,7 +172,8 @@ def test_the_readme_is_as_the_command_leaves_it():
     notebooks = {path.name: path.read_text("utf-8") for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
     text, memory = ((ROOT / name).read_text("utf-8") for name in ("README.md", "docs/server.md"))
     assert all(front_page.mark(part, "begin") in text for part in PARTS)
-    assert front_page.filled(text, notebooks, memory, colab.stamped_as(ROOT)) == text
+    filled = front_page.filled(text, notebooks, memory, colab.stamped_as(ROOT))
+    assert filled == text, "run python -m course_lib colab"
     rows = [line for line in text.splitlines() if line.startswith("|") and "](notebooks/" in line]
     assert len(rows) == len(notebooks) and not [row for row in rows if "<br>" not in row]
     assert all(" min" in row for row in rows if "instructor" not in row)

@@ -263,6 +263,7 @@ def test_a_student_is_found_under_any_name_of_the_roster(tmp_path):
         ('check("01.scores", find("01.scores").reference)', "uses reference"),
         ('getattr(find("01.scores"), "reference")', "names 'reference'"),
         ('x = answer_or_reference("01.scores", None)', "uses answer_or_reference"),
+        ('(x,) = my_pieces("01.scores")', "uses my_pieces"),
         ("from course_lib.exercises import table", "imports course_lib.exercises.table"),
         ("from course_lib.exercises import of_chapter as f", "imports course_lib.exercises.of_chapter"),
         ("from course_lib.chapters.ch03 import exercises", "imports course_lib.chapters.ch03.exercises"),

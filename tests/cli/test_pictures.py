@@ -20,7 +20,8 @@ def made_again(tmp_path_factory) -> list:
 
 
 def test_every_notebook_has_a_thumbnail(made_again):
-    assert sorted(path.name for path in IMAGES.glob("thumb_*.png")) == [path.name for path in made_again]
+    there = sorted(path.name for path in IMAGES.glob("thumb_*.png"))
+    assert there == [path.name for path in made_again], "run python -m course_lib.cli.thumbnails"
     assert [path.stem for path in made_again] == [f"thumb_{number}" for number in NUMBERS]
     for path in [*made_again, *IMAGES.glob("thumb_*.png")]:
         assert Image.open(path).size == (thumbnails.WIDTH, thumbnails.HEIGHT)

@@ -109,7 +109,7 @@ def test_second_refresh_changes_no_byte_and_nbval_agrees(refreshed: NotebookNode
 def test_error_refuses_to_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path / "raises.ipynb", "x = 1", "# what follows\nx / 0", "print('never')")
     before = path.read_bytes()
-    assert command.run(argparse.Namespace(notebooks=[path], timeout=60, clean=False)) == 1
+    assert command.run(argparse.Namespace(notebooks=[path], timeout=60, clean=False, all=False)) == 1
     assert "cell 2 (# what follows) raised ZeroDivisionError: division by zero" in capsys.readouterr().err
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
@@ -158,9 +158,9 @@ def test_kill_in_the_middle_leaves_the_old_file(tmp_path: Path) -> None:
 def test_command_prints_what_the_lint_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good = write(tmp_path / "good.ipynb", "1 + 1")
     bad = write(tmp_path / "bad.ipynb", "import sys\nprint('careful', file=sys.stderr)")
-    assert command.run(argparse.Namespace(notebooks=[good], timeout=60, clean=False)) == 0
+    assert command.run(argparse.Namespace(notebooks=[good], timeout=60, clean=False, all=False)) == 0
     assert f"{good}: refreshed" in capsys.readouterr().out
-    assert command.run(argparse.Namespace(notebooks=[bad], timeout=60, clean=False)) == 1
+    assert command.run(argparse.Namespace(notebooks=[bad], timeout=60, clean=False, all=False)) == 1
     assert f"{bad}: cell 1 (import sys): writes to stderr: careful" in capsys.readouterr().out
     assert notebook_io.read(bad).cells[0].execution_count == 1  # the lint comes after the writing
 

@@ -29,9 +29,9 @@ def rows() -> list[Row]:
 
 
 def tags_in(notebook: Path) -> list[str]:
-    """The lecture tags of a notebook's code cells, as often as they occur."""
+    """The lecture tags of a notebook's cells, code or text, as often as they occur."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    tags = [tag for cell in cells if cell["cell_type"] == "code" for tag in cell["metadata"].get("tags", [])]
+    tags = [tag for cell in cells for tag in cell["metadata"].get("tags", [])]
     return [tag for tag in tags if TAG.fullmatch(tag)]
 
 

@@ -1,4 +1,4 @@
-"""Kinds of mistakes, each rule by an example; and the counts by group."""
+"""Kinds of mistakes, each rule by an example."""
 
 import pytest
 
@@ -6,9 +6,7 @@ from course_lib.text.error_analysis import (
     KINDS,
     error_kind,
     plain_words,
-    rarest_word,
     sort_errors,
-    wrong_by_group,
 )
 
 KNOWN = {"ella", "está", "lista", "listo", "hoy", "no", "cansada"}
@@ -36,9 +34,3 @@ def test_mistakes_are_sorted_by_frequency_and_right_ones_left_out():
         error_kind(["ella"], ["ella"], KNOWN)
     with pytest.raises(ValueError):
         sort_errors(candidates, [RIGHT], KNOWN)
-
-
-def test_groups_and_rarest_words():
-    assert wrong_by_group([1, 5, 9, 5], {1, 2}, [(1, 4), (5, 8), (9, 9)]) == [(0, 1), (1, 2), (1, 1)]
-    assert rarest_word("¿Ella está?", {"ella": 7, "está": 3}) == 3
-    assert rarest_word("Ella come", {"ella": 7}) == rarest_word("?!", {"ella": 7}) == 0

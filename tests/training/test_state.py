@@ -195,30 +195,6 @@ def test_an_earlier_checkpoint_is_taken_if_nothing_is_missing_and_refused_otherw
                 run_scaled(Scaled(), folder)
 
 
-def test_the_mean_of_checkpoints(tmp_path):
-    """Also with tied weights, half precision, BatchNorm, and integers."""
-    model = nn.Sequential(nn.Linear(2, 3).bfloat16(), nn.BatchNorm1d(3), nn.Linear(2, 3, bias=False))
-    model[2].weight = model[0].weight
-    seen = []
-    checkpoints = Checkpoints(tmp_path, keep=4)
-    for step in range(4):
-        for tensor in model.state_dict().values():
-            tensor.copy_(torch.randn(tensor.shape) * 5 + step)
-        seen.append(weights_of(model))
-        checkpoints.save(step, model, {})
-    with torch.no_grad():
-        model[0].weight.zero_()
-    checkpoints.load_average(model, last=3)
-    for name, weight in model.state_dict().items():
-        parameter = name in dict(model.named_parameters(remove_duplicate=False))
-        mean = torch.stack([one[name].float() for one in seen[1:]]).mean(0).to(weight.dtype)
-        expected = mean if parameter else seen[-1][name]
-        assert weight.dtype == expected.dtype and torch.allclose(weight, expected)
-    for last in (0, 5):
-        with pytest.raises(ValueError, match=f"last={last} is not from 1 to 4"):
-            checkpoints.load_average(model, last)
-
-
 class Counted(nn.Module):
     """The sum of the losses of the numbers that are not 0, and how many those are."""
 

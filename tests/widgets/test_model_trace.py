@@ -11,9 +11,10 @@ import torch
 from course_lib.experiments.real_translator import SENTENCES, real_translator
 from course_lib.generation.sampling import next_token_probabilities
 from course_lib.layers.hooks import record_attention
+from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.tasks.translation import translate
-from course_lib.text.tokenizers import BOS, EOS, Tokenizer
+from course_lib.text.tokenizers import BOS, EOS, Tokenizer, WordTokenizer
 from course_lib.widgets import trace_packing
 from course_lib.widgets.model_trace import MAX_SOURCE, MAX_TARGET, Trace, trace_gpt, trace_translation
 from course_lib.widgets.toy_lm import PREFIXES, small_world
@@ -182,3 +183,24 @@ def test_the_probabilities_shown_are_the_librarys(translation):
     assert seen["kept"] == int((whole > 0).sum()) <= 4
     everything = trace_packing.shown_probabilities(translation.logits[0], 1.0, 0, 1.0)
     assert everything["kept"] == translation.logits.shape[-1]
+
+
+def test_grouped_query_attention_is_traced_as_computed():
+    torch.manual_seed(0)
+    words = WordTokenizer.train(["one two three four"])
+    model = GPT(GPTConfig(vocab=len(words), d_model=16, heads=4, kv_heads=2, max_tokens=6)).eval()
+    trace = trace_gpt(model, words, "one two three")
+    with record_attention(model) as maps:
+        own = model(torch.tensor([trace.target_ids]))[0, 2:]
+    torch.testing.assert_close(trace.logits, own)
+    torch.testing.assert_close(trace.decoder[1].attentions[0].weights, maps["blocks.1.attention"][0][0])
+    assert len(trace.target) <= 6
+    with pytest.raises(ValueError, match="at most 5 fit"):
+        trace_gpt(model, words, "one two three four one two")
+
+
+def test_tokens_of_bytes_show_their_words():
+    tokenizer = Tokenizer.train(["a red hat\n"] * 9, vocab=300, kind="bytes")
+    model = GPT(GPTConfig(vocab=len(tokenizer), d_model=8, heads=2, layers=1))
+    trace = trace_gpt(model, tokenizer, "a hat\né")
+    assert trace.target[:3] == ["a", "▁hat", "↵"] and trace.target[3] != trace.target[4]

@@ -1,6 +1,6 @@
-"""Figures of chapter 6b: the KV cache, a search tree, truncated distributions, speculative decoding."""
+"""Figures of chapter 6b: the KV cache, a search tree and a beam on it, cost, speculative decoding."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias
 
 import matplotlib.pyplot as plt
@@ -46,34 +46,115 @@ def plot_search_tree(texts: Mapping[Text, float], greedy: Text, best: Text) -> N
 
     texts: the probability of each complete text. greedy, best: the texts whose paths are marked.
     """
-    mass = {text[:length]: 0.0 for text in texts for length in range(len(text) + 1)}
-    for prefix in mass:
-        mass[prefix] = sum(p for text, p in texts.items() if text[: len(prefix)] == prefix)
+    mass = prefix_probabilities(texts)
+    labels = {text: f"{text[-1]} {p / mass[text[:-1]]:.2f}" for text, p in mass.items() if text}
+    colors = {
+        text: PALETTE[1] if text == best[: len(text)] else PALETTE[0] if text == greedy[: len(text)] else GRAY
+        for text in mass
+    }
+    axes, rows = _draw_tree(texts, labels, colors)
+    for text, p in texts.items():
+        axes.text(len(text) + 0.45, rows[text], f"= {p:.2f}", va="center")
+    show(
+        axes.figure,
+        alt=f"A tree of all {len(texts)} texts. Greedy decoding (blue) follows {' '.join(greedy)}, with "
+        f"probability {texts[greedy]:.2f}; the most probable text (orange) is {' '.join(best)}, with "
+        f"{texts[best]:.2f}.",
+    )
+
+
+@style_context()
+def plot_beam(texts: Mapping[Text, float], width: int) -> None:
+    """Show beam search on the tree of all texts: what each step keeps, drops, and never looks at.
+
+    texts: the probability of each complete text. width: how many hypotheses a step keeps; as in the loop of
+    chapter 6b, a finished one takes up a place. A label's number is the probability of the whole prefix.
+    Raises ValueError for a width below 1.
+    """
+    mass, steps = prefix_probabilities(texts), beam_steps(texts, width)
+    kept = {text for best, _ in steps for text in best}
+    dropped = {text for _, rest in steps for text in rest}
+    colors = {
+        text: PALETTE[0] if text in kept or not text else PALETTE[1] if text in dropped else KEPT
+        for text in mass
+    }
+    labels = {text: f"{text[-1]} {p:.2f}" for text, p in mass.items() if text}
+    axes, _ = _draw_tree(texts, labels, colors, dashed=dropped)
+    for depth, (best, rest) in enumerate(steps, start=1):
+        axes.text(depth, -1.0, f"step {depth}:\nkeep {len(best)} of {len(best) + len(rest)}", **MIDDLE)
+    axes.set_ylim(len(texts) - 0.4, -1.5)
+    finished = max(kept & texts.keys(), key=lambda text: texts[text])
+    show(
+        axes.figure,
+        alt=f"The tree of all {len(texts)} texts, searched with a beam of width {width}. "
+        + " ".join(
+            f"Step {depth} keeps (blue) {_listed(best, mass)}"
+            + (f"; drops (orange, dashed) {_listed(rest, mass)}." if rest else ".")
+            for depth, (best, rest) in enumerate(steps, start=1)
+        )
+        + f" What follows a dropped prefix (gray) is never looked at. The result is {' '.join(finished)}.",
+    )
+
+
+def prefix_probabilities(texts: Mapping[Text, float]) -> dict[Text, float]:
+    """The probability of each prefix of the texts: the sum over the texts that begin with it.
+
+    >>> prefix_probabilities({("a", "b"): 0.25, ("a", "c"): 0.75})[("a",)]
+    1.0
+    """
+    prefixes = dict.fromkeys(text[:length] for text in texts for length in range(len(text) + 1))
+    return {
+        prefix: sum(p for text, p in texts.items() if text[: len(prefix)] == prefix)
+        for prefix in sorted(prefixes, key=len)
+    }
+
+
+def beam_steps(texts: Mapping[Text, float], width: int) -> list[tuple[list[Text], list[Text]]]:
+    """Beam search on all texts of a small model: the prefixes kept and dropped in each step, likeliest first.
+
+    >>> beam_steps({("a", "b"): 0.3, ("a", "c"): 0.3, ("d", "e"): 0.4}, width=1)
+    [([('a',)], [('d',)]), ([('a', 'b')], [('a', 'c')])]
+    """
+    if width < 1:
+        raise ValueError(f"width={width}: a beam keeps at least 1 hypothesis")
+    mass, hypotheses, steps = prefix_probabilities(texts), [()], []
+    while hypotheses and width:
+        extended = [text for text in mass if text and text[:-1] in hypotheses]
+        extended.sort(key=lambda text: -mass[text])
+        steps.append((extended[:width], extended[width:]))
+        hypotheses = [text for text in extended[:width] if text not in texts]
+        width -= min(width, len(extended)) - len(hypotheses)
+    return steps
+
+
+def _draw_tree(
+    texts: Mapping[Text, float],
+    labels: Mapping[Text, str],
+    colors: Mapping[Text, str],
+    dashed: Collection[Text] = (),
+) -> tuple[Axes, dict[Text, float]]:
+    """A tree of the texts, and the row of each prefix; the likelier of two branches is above."""
+    mass = prefix_probabilities(texts)
     likelier_branch_first = sorted(texts, key=lambda text: [-mass[text[:i]] for i in range(1, len(text) + 1)])
     rows = {text: float(row) for row, text in enumerate(likelier_branch_first)}
     for prefix in sorted(mass.keys() - texts.keys(), key=len, reverse=True):
         below = [row for text, row in rows.items() if text[:-1] == prefix]
         rows[prefix] = sum(below) / len(below)
-    figure, axes = plt.subplots(figsize=(6.4, 0.62 * len(texts) + 0.3))
+    _, axes = plt.subplots(figsize=(6.4, 0.62 * len(texts) + 0.3))
     for text, row in rows.items():
-        color = (
-            PALETTE[1] if text == best[: len(text)] else PALETTE[0] if text == greedy[: len(text)] else GRAY
-        )
         if text:
             start = (len(text) - 1, rows[text[:-1]])
-            axes.plot(*zip(start, (len(text), row), strict=True), color=color, linewidth=1.8, zorder=1)
-        label = f"{text[-1]} {mass[text] / mass[text[:-1]]:.2f}" if text else "BOS"
-        axes.text(len(text), row, label, bbox={"facecolor": "white", "edgecolor": color}, **MIDDLE)
-        if text in texts:
-            axes.text(len(text) + 0.45, row, f"= {texts[text]:.2f}", va="center")
+            line = {"color": colors[text], "linestyle": "--" if text in dashed else "-", "linewidth": 1.8}
+            axes.plot(*zip(start, (len(text), row), strict=True), **line, zorder=1)
+        frame = {"facecolor": "white", "edgecolor": colors[text]}
+        axes.text(len(text), row, labels.get(text, "BOS"), bbox=frame, **MIDDLE)
     axes.set(xlim=(-0.4, max(map(len, texts)) + 1.0), ylim=(len(texts) - 0.4, -0.6))
     axes.set_axis_off()
-    show(
-        figure,
-        alt=f"A tree of all {len(texts)} texts. Greedy decoding (blue) follows {' '.join(greedy)}, with "
-        f"probability {texts[greedy]:.2f}; the most probable text (orange) is {' '.join(best)}, with "
-        f"{texts[best]:.2f}.",
-    )
+    return axes, rows
+
+
+def _listed(prefixes: Sequence[Text], mass: Mapping[Text, float]) -> str:
+    return ", ".join(f"{' '.join(prefix)} {mass[prefix]:.2f}" for prefix in prefixes)
 
 
 @style_context()

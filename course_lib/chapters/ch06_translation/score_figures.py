@@ -1,14 +1,14 @@
-"""Figures of chapter 6c: matching n-grams, the brevity penalty, scores at checkpoints, errors, bootstrap."""
+"""Figures of chapter 6c: n-gram matches, brevity penalty, checkpoints, errors, bootstrap, seeds."""
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import matplotlib.pyplot as plt
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from course_lib.text.bleu import brevity_penalty, ngrams
+from course_lib.text.bleu import brevity_penalty, matches, ngrams
 from course_lib.text.significance import interval
 from course_lib.viz.figures import show
 from course_lib.viz.shared import checkpoints_figure
@@ -16,6 +16,7 @@ from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import courses, trend
 
 NEAR_0 = 15  # of scores up to 100
+CARDS = (("the cat", "the cat"), ("a dog sat here now", "the dog is here"), ("he reads it", "she reads it"))
 TOP, BOTTOM = 1.0, 0.0  # height of the reference's n-grams and of the candidate's
 LOOKS = {  # border of an n-gram: matched, in the reference but too often, not in the reference
     "counted": {"edgecolor": PALETTE[0], "linewidth": 2.0, "facecolor": "#e3eff8"},
@@ -174,3 +175,64 @@ def plot_differences(differences: Mapping[str, Float[Tensor, " rounds"]], alt: s
         axes.grid(visible=False)
     panels[-1, 0].set_xlabel("difference in BLEU")
     show(figure, alt=alt)
+
+
+@style_context()
+def diagram_bootstrap(pairs: Sequence[tuple[str, str]] = CARDS, drawn: Sequence[int] = (2, 2, 0)) -> None:
+    """Show test sentences as cards, and one round of the bootstrap: the cards it draws, and their sums.
+
+    pairs: candidates with their references. drawn: the numbers of the cards drawn, with replacement. For
+    brevity, a card has only its matching words and its words, of the ten numbers that BLEU needs.
+    Raises IndexError for a card that there is not.
+    """
+    counts = [(matches(c.split(), r.split(), 1), len(c.split())) for c, r in pairs]
+    figure, axes = plt.subplots(figsize=(6.4, 2.4))
+    precisions = []
+    rows = (("test set", range(len(pairs)), PALETTE[0]), ("one round", drawn, PALETTE[1]))
+    for y, (name, cards, color) in enumerate(rows):
+        axes.text(-0.9, y, name, va="center", ha="left")
+        frame = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": color, "linewidth": 2}
+        for x, card in enumerate(cards):
+            words = f"{card}: {pairs[card][0]}\n{counts[card][0]} of {counts[card][1]} match"
+            axes.text(x + 0.15, y, words, va="center", ha="center", bbox=frame)
+        found, total = (sum(counts[card][part] for card in cards) for part in (0, 1))
+        precisions.append(f"{found}/{total} = {found / total:.2f}")
+        axes.text(max(len(pairs), len(drawn)) - 0.3, y, precisions[-1], va="center", ha="left")
+    axes.set(xlim=(-0.95, max(len(pairs), len(drawn)) + 0.45), ylim=(1.6, -0.6))
+    axes.set_axis_off()
+    never = [str(card) for card in range(len(pairs)) if card not in drawn]
+    show(
+        figure,
+        alt=f"A test set of {len(pairs)} cards, each a sentence with its matching words: "
+        + "; ".join(f"card {i}, {pairs[i][0]!r}, {a} of {b}" for i, (a, b) in enumerate(counts))
+        + f". Below, a round of the bootstrap has drawn the cards {', '.join(map(str, drawn))}"
+        + (f" and not {', '.join(never)}" if never else "")
+        + f". The precision of the test set is {precisions[0]}; that of the round is {precisions[1]}.",
+    )
+
+
+@style_context()
+def plot_seed_scores(scores: Mapping[str, Sequence[float]]) -> None:
+    """Show a strip plot: the scores of the same runs, one row of dots for each test set.
+
+    scores: by the name of the test set, the runs' scores, always in the same order; a gray line joins the
+    dots of one run.
+    Raises ValueError for rows of different lengths.
+    """
+    names, runs = list(scores), list(zip(*scores.values(), strict=True))
+    figure, axes = plt.subplots(figsize=(6.2, 0.9 + 0.6 * len(names)))
+    for run in runs:
+        axes.plot(run, range(len(names)), color="0.8", linewidth=1.0, zorder=1)
+    for row, name in enumerate(names):
+        axes.plot(scores[name], [row] * len(runs), "o", color=PALETTE[row], markersize=8, alpha=0.75)
+    axes.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5), xlabel="BLEU")
+    axes.grid(axis="y", visible=False)
+    pairs = list(combinations(runs, 2))
+    orders = [{(one > other) - (one < other) for one, other in zip(*pair, strict=True)} for pair in pairs]
+    changed = sum({-1, 1} <= order for order in orders)
+    ranges = (f"{name} from {min(values):.1f} to {max(values):.1f}" for name, values in scores.items())
+    show(
+        figure,
+        alt=f"The BLEU scores of {len(runs)} runs as dots: {'; '.join(ranges)}. A line joins the dots of one "
+        f"run: {changed} of the {len(pairs)} pairs of runs change their order.",
+    )

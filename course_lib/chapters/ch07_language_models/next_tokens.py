@@ -8,6 +8,7 @@ from torch import Tensor
 from course_lib.text.tokenizers import Vocabulary
 from course_lib.viz.style import PALETTE
 from course_lib.widgets.token_map import Names
+from course_lib.widgets.token_words import shown
 
 MOST = 10  # tokens shown
 
@@ -46,7 +47,7 @@ class NextTokens:
             arrow = "  ← chosen" if i == written else ""
             text = f"{q:.2f} (model {p:.2f}){arrow}" if q else f"cut off (model {p:.2f})"
             self.texts[row].set(text=text, weight="bold" if arrow else "normal")
-        self.names.set([self.tokens[i] for i in best])
+        self.names.set([shown(self.tokens, i) for i in best])
 
     def clear(self) -> None:
         for bar in self.bars:

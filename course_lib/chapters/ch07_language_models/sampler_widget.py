@@ -19,6 +19,7 @@ from course_lib.training.evaluation import evaluating
 from course_lib.widgets.explorer import Explorer, slider
 from course_lib.widgets.markup import Markup, line, shaded, span
 from course_lib.widgets.reading import Controls, encode, follow, model_of, pieces_of, prompt_controls
+from course_lib.widgets.token_words import shown
 from course_lib.widgets.toy_lm import PREFIXES
 
 LENGTH = 24  # most new tokens
@@ -41,11 +42,12 @@ class Sampled:
 
 
 def sampler_explorer(
-    model: GPT | None = None, tokens: Vocabulary | None = None, prompts: Sequence[str] = ()
+    model: GPT | str | None = None, tokens: Vocabulary | None = None, prompts: Sequence[str] = ()
 ) -> Explorer:
     """Sampling from a GPT with temperature, top-k, top-p and min-p, token by token.
 
-    Without a model, the toy language model. prompts: texts to choose from; the first one is shown first.
+    Without a model, the toy language model; "wikipedia": the stored GPT with a real vocabulary.
+    prompts: texts to choose from; the first one is shown first.
     Raises ValueError for a model without its tokenizer or without a prompt.
     """
     model, tokens, prompts = model_of(model, tokens, prompts, PREFIXES)
@@ -139,7 +141,7 @@ def in_words(seen: Sampled, tokens: Vocabulary, step: int) -> str:
         left = f"{many} of {len(own)} tokens are candidates, with probability mass {share:.2f}"
     logs = seen.own[range(len(seen.ids)), seen.ids].clamp(min=1e-30).log().mean().item()
     return (
-        f"Step {step} of {len(seen.ids)}: {left}; sampled {tokens[i]}, rank {place} "
+        f"Step {step} of {len(seen.ids)}: {left}; sampled {shown(tokens, i)}, rank {place} "
         f"(probability {kept[i]:.2f}; {own[i]:.2f} under the model). Mean log-probability of all "
         f"{len(seen.ids)} tokens under the model: {logs:.2f}."
     )

@@ -29,11 +29,12 @@ MOST = 6  # most attended keys in the list on the right
 
 
 def text_attention_explorer(
-    model: GPT | None = None, tokens: Vocabulary | None = None, prompts: Sequence[str] = ()
+    model: GPT | str | None = None, tokens: Vocabulary | None = None, prompts: Sequence[str] = ()
 ) -> MapExplorer:
     """Attention weights of a GPT on a chosen or typed text, by layer, head and query token.
 
-    Without a model, the toy language model. prompts: texts to choose from; the first one is shown first, with
+    Without a model, the toy language model; "wikipedia": the stored GPT with a real vocabulary.
+    prompts: texts to choose from; the first one is shown first, with
     the head that attends most from the last token to the one that the model predicts next.
     Raises ValueError for a model without its tokenizer or without a prompt.
     """

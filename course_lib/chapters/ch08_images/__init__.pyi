@@ -19,10 +19,6 @@ from course_lib.chapters.ch08_images.vit_interpret import attention_distance as 
 from course_lib.chapters.ch08_images.vit_interpret import class_attention as class_attention
 from course_lib.chapters.ch08_images.vit_interpret import logits_without as logits_without
 from course_lib.chapters.ch08_images.vit_interpret import paint_patches as paint_patches
-from course_lib.chapters.ch08_images.vit_interpret import (
-    position_similarity as position_similarity,
-)
-from course_lib.chapters.ch08_images.vit_interpret import principal_filters as principal_filters
 from course_lib.chapters.ch08_images.vit_interpret import rollout as rollout
 from course_lib.chapters.ch08_images.vit_interpret_figures import (
     diagram_class_row as diagram_class_row,

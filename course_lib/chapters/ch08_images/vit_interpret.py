@@ -8,7 +8,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_lib.layers.hooks import record_attention
-from course_lib.layers.patches import Patches
 from course_lib.models.vit import ViT
 from course_lib.training.evaluation import evaluating
 
@@ -105,55 +104,3 @@ def attention_distance(maps: Maps, patch_size: int = 1) -> Float[Tensor, "layers
     weights = weights / weights.sum(dim=-1, keepdim=True)
     far = (weights * patch_size * patch_distances(side).to(maps)).sum(dim=-1)  # (layers batch heads patches)
     return far.mean(dim=(1, 3))
-
-
-@torch.no_grad()
-def position_similarity(model: ViT) -> Float[Tensor, "rows columns rows columns"]:
-    """For each patch, a picture: the cosine of its position vector and that of every patch, −1 to 1.
-
-    Raises ValueError for a model without position vectors. Source: Dosovitskiy et al. 2021, figure 7, centre.
-    """
-    table = getattr(model.positions, "table", None)
-    if table is None:
-        raise ValueError(f"positions={model.config.positions!r}: there are no vectors to compare")
-    side = math.isqrt(len(table))
-    vectors = F.normalize(table[len(table) - side * side :], dim=-1)
-    return (vectors @ vectors.t()).reshape(side, side, side, side)
-
-
-@torch.no_grad()
-def patch_filters(model: ViT) -> Float[Tensor, "d_model channels height width"]:
-    """What each feature of a patch embedding multiplies the pixels with: the weights of its convolution.
-
-    Raises ValueError for a model whose tokens do not come of patches in one step.
-    """
-    if not isinstance(model.patches, Patches):
-        raise ValueError(
-            f"tokens from {type(model.patches).__name__}, and not from Patches, have no such filters"
-        )
-    return model.patches.convolution.weight.clone()
-
-
-def principal_filters(
-    filters: Float[Tensor, "filters channels height width"], most: int
-) -> Float[Tensor, "components channels height width"]:
-    """The `most` directions, each of length 1, in which the filters differ most from their mean.
-
-    A direction and its opposite are the same; of the two, the one whose largest number is positive.
-    Raises ValueError where there are fewer than `most`.
-    Source: Dosovitskiy et al. 2021, figure 7, left.
-    """
-    rows = filters.flatten(1)
-    if most > min(rows.shape):
-        raise ValueError(f"most={most} components asked for, and {tuple(rows.shape)} numbers have fewer")
-    directions = torch.linalg.svd(rows - rows.mean(dim=0), full_matrices=False).Vh[:most]
-    largest = directions.gather(1, directions.abs().argmax(dim=1, keepdim=True))
-    return (directions * largest.sign()).unflatten(1, filters.shape[1:])
-
-
-def as_pictures(
-    filters: Float[Tensor, "filters channels height width"],
-) -> Float[Tensor, "filters height width channels"]:
-    """Filters as colours from 0 to 1, channels last as `imshow` takes them; 0 becomes the grey of 0.5."""
-    largest = filters.abs().amax(dim=(1, 2, 3), keepdim=True).clamp(min=1e-12)
-    return (0.5 + 0.5 * filters / largest).permute(0, 2, 3, 1)

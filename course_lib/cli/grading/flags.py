@@ -10,8 +10,9 @@ from typing import Any
 
 MOST = 20  # lines of one notebook
 LONGEST = 160  # characters of a line
-OFFERED = {"answer_or_reference", "check", "conclude", "find", "progress", "quiz", "recall"}
-SOLUTIONS = {"reference", "mistakes", "answer_or_reference", "catalogue", "of_chapter", "read_exercises"}
+GIVING = {"answer_or_reference", "my_pieces"}  # offered, and able to return a solution
+OFFERED = {"check", "conclude", "find", "progress", "quiz", "recall", *GIVING}
+SOLUTIONS = {"reference", "mistakes", "catalogue", "of_chapter", "read_exercises", *GIVING}
 CODE_AS_TEXT = {"exec", "eval", "compile", "__import__", "import_module", "run_path"}
 LISTINGS = {"iterdir", "rglob", "glob", "iglob", "scandir", "listdir", "walk"}
 PLACE = re.compile(r"\.ipynb|(^|/)\.\.(/|$)|^[/~]\w*/|^~$|course_lib[./]|exercises(/|\.md)")
@@ -107,7 +108,7 @@ def forbidden(alias: ast.alias, node: ast.Import | ast.ImportFrom) -> str:
     module = f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
     place, _, name = module.rpartition(".")
     if place == "course_lib.exercises":
-        return "" if name in OFFERED and (name != "answer_or_reference" or not alias.asname) else module
+        return "" if name in OFFERED and (name not in GIVING or not alias.asname) else module
     if module == "course_lib.exercises.later.later":  # `release` writes this
         return ""
     inside = re.match(r"course_lib\.(cli\b|exercises\.|(?!exercises$).*\bexercises\b)", module)

@@ -76,6 +76,7 @@ def loss_of(
     log_probabilities, _ = model(source, target)
     smoothing = 0.0 if model.deviations.no_label_smoothing else 0.1
     words = log_probabilities[:, 1:].transpose(1, 2)  # slot 0 predicts nothing
+    # its own log-softmax leaves log-probabilities as they are
     losses = F.cross_entropy(words, target[:, 1:], reduction="none", label_smoothing=smoothing)
     if not model.deviations.padding_counted:
         losses = losses * real_words(target)[:, 1:]

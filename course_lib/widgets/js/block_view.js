@@ -8,7 +8,7 @@ import {row} from "./trace.js";
 export function tokensOf(app, stack) {
   const {trace, read} = app;
   const tokens = stack === "encoder" ? trace.source : trace.target.slice(0, read);
-  return tokens.map((token) => tokenText(token, trace.mode));
+  return tokens.map((token) => tokenText(token, trace));
 }
 
 export function blockPanel(app) {
@@ -18,16 +18,20 @@ export function blockPanel(app) {
   const query = app.queryOf(stack);
   const streams = block.residual.map((array) => tokens.map((_, i) => row(array, i)));
   const most = Math.max(...streams.map(largest));
+  const added = (i) => tokens.map((_, t) => vectors([streams[i][t].map((value, j) => value - streams[i - 1][t][j])], "", most));
+  const sum = (title, i) => Object.assign(stream(app, title, streams[i], tokens, query, most), {added: added(i)});
   const parts = [stream(app, "Residual stream", streams[0], tokens, query, most, true)];
   block.attentions.forEach((attention, i) => {
     parts.push(arrow("→"), attentionBox(app, attention, i, tokens), arrow("⊕"));
-    parts.push(stream(app, "Sum", streams[i + 1], tokens, query, most));
+    parts.push(sum("Sum", i + 1));
   });
   parts.push(arrow("→"), feedForwardBox(app, block, tokens, query), arrow("⊕"));
-  parts.push(stream(app, "Output", streams[streams.length - 1], tokens, query, most));
+  parts.push(sum("Output", streams.length - 1));
   return h("div", {class: "mx-block"},
-    h("p", {}, "Each row is the vector of one token. A sublayer reads the normalized stream (LayerNorm) and adds " +
-      "its output to the stream. Click a token to follow it, or a head to see its arithmetic."),
+    h("p", {}, `Each row is the vector of one token. ${app.trace.sizes.norm === "pre"
+      ? "A sublayer reads the normalized stream (LayerNorm) and adds its output to the stream."
+      : "A sublayer adds its output to the stream, and LayerNorm normalizes the sum."} ` +
+      "Click a token to follow it, or a head to see its arithmetic."),
     h("div", {class: "mx-flow"}, parts),
     h("div", {class: "mx-below"}, lengths(block, streams, tokens, query), cache(app, block, stack, tokens.length)),
     chapterLinks(app, "block", stack));
@@ -57,7 +61,7 @@ function attentionBox(app, attention, layer, tokens) {
   return h("div", {class: "mx-stage mx-sublayer"}, h("h5", {}, attention.name),
     h("small", {}, attention.name === "Cross-attention" ? "to the encoder’s output"
       : attention.causal ? "to itself and earlier tokens" : "to all tokens"),
-    h("div", {class: `mx-heads${tokens.length > 12 ? " mx-tall" : ""}`}, heads));
+    h("div", {class: `mx-heads${heads.length > 8 ? " mx-many" : tokens.length > 12 ? " mx-tall" : ""}`}, heads));
 }
 
 function feedForwardBox(app, block, tokens, query) {
@@ -120,7 +124,7 @@ export function embeddingsPanel(app) {
   const {d_model: model, vocab, positions} = trace.sizes;
   const place = positions === "rotary"
     ? "No position is added here: in each self-attention, RoPE rotates queries and keys by their positions."
-    : "Position encodings have been added already.";
+    : positions === "none" ? "Nothing tells the model the positions." : "Position encodings have been added already.";
   return h("div", {},
     h("p", {}, `Each token has an id, and the id selects one of the ${thousands(vocab)} rows of the embedding matrix: ` +
       `a vector of ${model} numbers. ${place}`),

@@ -82,9 +82,10 @@ export function count(many, one) {
 }
 
 /** A token as a reader sees it: "▁car" is the word "car"; a piece inside a word begins with a hyphen. */
-export function tokenText(token, mode) {
+export function tokenText(token, {mode, sizes}) {
   if (token.startsWith("▁")) return token.slice(1) || "␣";
-  return mode === "translator" && /^\p{L}/u.test(token) ? `-${token}` : token;
+  const inside = mode === "translator" ? /^\p{L}/u : sizes.on_bytes ? /^\p{Ll}/u : /$^/;
+  return inside.test(token) ? `-${token}` : token;
 }
 
 /** Links to the chapters that explain a part of the model; plain names where the page knows no addresses. */

@@ -3,14 +3,16 @@
 //   const explorer = modelExplorer(element, host);
 //   explorer.show(header, dataView);
 //
-// host: {live, examples, tour, address(notebook), open({mode, sentence, prefix}), draw(step), sample(settings)}.
-// With `live`, a kernel answers `open` with another `show`, `draw` with a sampled token, and `sample` with `sampled`.
+// host: {live, examples, tour, address(notebook), open({mode, sentence, prefix}), draw(step), sample(settings),
+// block(stack, index)}. With `live`, a kernel answers `open` with another `show`, `draw` with a sampled token,
+// `sample` with `sampled`, and `block`, for a model whose trace is large, with `showBlock`.
 
 import {onThemeChange} from "./colors.js";
 import {chapterLink, h, tokenText, useTheme} from "./drawing.js";
 import {blockPanel, embeddingsPanel} from "./block_view.js";
 import {headPanel} from "./head_view.js";
 import {keepKeys} from "./keys.js";
+import {flow} from "./motion.js";
 import {barList, nextTokenPanel} from "./next_token.js";
 import {overview} from "./overview.js";
 import {Tour} from "./tour.js";
@@ -58,19 +60,19 @@ class App {
     this.opened = this.opened?.key === place.key ? null : place;
     this.head = null;
     this.key = null;
-    this.render();
+    this.render({moving: true});
   }
 
   /** Open a part: {opened, head}. */
   visit(place) {
     this.stop();
     Object.assign(this, place, {key: null});
-    this.render();
+    this.render({moving: true});
   }
 
   openHead(layer, head) {
     this.head = {layer, head};
-    this.render();
+    this.render({moving: true});
   }
 
   /** The map of a head alone, large and with its numbers; or beside its arithmetic again. */
@@ -91,7 +93,7 @@ class App {
     this.query = {encoder: this.query.encoder};
     this.key = null;
     this.host.sample({step: this.step, ...this.settings});
-    this.render();
+    this.render({moving: true});
   }
 
   play() {
@@ -161,12 +163,20 @@ class App {
 
   show(header, bytes, {mode, sentence, step}) {
     const same = this.mode === mode;
-    Object.assign(this, {mode, sentence, trace: readTrace(header, bytes), answer: null, key: null});
+    const trace = {...readTrace(header, bytes), answer: header.answer};
+    Object.assign(this, {mode, sentence, trace, answer: null, key: null});
     if (!same) Object.assign(this, {opened: null, head: null, query: {}});
     this.step = Math.max(0, Math.min(this.trace.chosen.length - 1, step));
     this.message.textContent = "";
     this.fillToolbar();
     this.render();
+  }
+
+  /** All about one block of the trace that is shown. */
+  showBlock({block, stack, index, answer}, bytes) {
+    if (!this.trace || answer !== this.trace.answer) return;
+    Object.assign(this.trace[stack][index], readTrace(block, bytes));
+    this.render({moving: true});
   }
 
   fail(text) {
@@ -178,17 +188,18 @@ class App {
     const examples = host.examples[mode];
     const options = examples.map((one) => h("option", {value: one, selected: one === sentence}, one));
     if (!examples.includes(sentence)) options.unshift(h("option", {selected: true}, "Examples"));
-    const modes = Object.entries(MODES).map(([name, title]) => h("button", {
+    const known = Object.entries(MODES).filter(([name]) => host.examples[name]);
+    const modes = known.length > 1 && known.map(([name, title]) => h("button", {
       type: "button", class: "mx-button", "aria-pressed": String(name === mode), "data-key": `mode-${name}`,
       onclick: () => name !== this.mode && this.open({mode: name, sentence: host.examples[name][0]}),
     }, title));
     const typed = host.live && [
       h("input", {type: "text", value: sentence, "aria-label": "Your sentence", maxlength: 300, "data-key": "typed"}),
       h("button", {class: "mx-button", "data-key": "submit"}, mode === "translator" ? "Translate" : "Continue")];
-    this.toolbar.replaceChildren(...[h("span", {class: "mx-modes"}, modes), ...(typed || []),
+    this.toolbar.replaceChildren(...[modes && h("span", {class: "mx-modes"}, modes), ...(typed || []),
       h("select", {"aria-label": "Example sentences", "data-key": "examples",
         onchange: (event) => this.open({sentence: event.target.value})}, options), this.steps,
-      this.tour.button]);
+      this.tour.button].filter(Boolean));
   }
 
   /** Run after this drawing is on the page. */
@@ -201,7 +212,8 @@ class App {
     this.hooks.before.push(action);
   }
 
-  render() {
+  /** moving: whether the data is seen to flow to what is drawn. */
+  render({moving = false} = {}) {
     useTheme(this.element);
     const focused = this.element.contains(document.activeElement) && document.activeElement.dataset.key;
     const inMap = document.activeElement?.className === "attention-map-cells";
@@ -211,6 +223,7 @@ class App {
     this.main.replaceChildren(this.written(), overview(this), ...(this.opened ? [this.panel()] : [this.hint()]));
     this.hooks.after.splice(0).forEach((action) => action());
     this.tour.mark();
+    if (moving) requestAnimationFrame(() => flow(this)); // once the page has scrolled
     const again = inMap ? this.main.querySelector(".attention-map-cells")
       : focused && this.element.querySelector(`[data-key="${focused}"]`);
     if (!again) return;
@@ -235,18 +248,18 @@ class App {
   written() {
     const {trace, step} = this;
     const prompt = trace.mode === "gpt" && trace.target.slice(0, trace.prompt).map((token) =>
-      h("span", {class: "mx-given"}, tokenText(token, trace.mode)));
+      h("span", {class: "mx-given"}, tokenText(token, trace)));
     const tokens = trace.chosen.map((token, i) => h("button", {
       type: "button", "data-key": `step-${i}`, "aria-current": i === step ? "step" : null,
       class: i < step ? "mx-written" : i === step ? "mx-now" : "mx-later",
-      "aria-label": `Step ${i + 1}: ${tokenText(token, trace.mode)}`, onclick: () => this.goTo(i),
-    }, i <= step ? tokenText(token, trace.mode) : "·"));
+      "aria-label": `Step ${i + 1}: ${tokenText(token, trace)}`, onclick: () => this.goTo(i),
+    }, i <= step ? tokenText(token, trace) : "·"));
     return h("div", {class: "mx-sentence"}, prompt, tokens);
   }
 
   hint() {
     const what = this.trace.mode === "translator"
-      ? "The encoder reads the English sentence once. At each step, the decoder reads what it has written, " +
+      ? "The encoder reads the source sentence once. At each step, the decoder reads what it has written, " +
         "attends to the encoder’s output, and predicts the next token."
       : "At each step, the model reads the prompt and what it has written so far, and predicts the next token.";
     return h("p", {class: "mx-hint"}, `${what} Click a box to open it. `, chapterLink(this, this.mode));
@@ -257,7 +270,12 @@ class App {
     const views = {block: head ? headPanel : blockPanel, embeddings: embeddingsPanel, next: nextTokenPanel};
     const titles = {next: "Next token", embeddings: "Tokens and embeddings"};
     const title = titles[opened.kind] ?? trace[opened.stack][opened.index].name;
-    return h("section", {class: "mx-panel", "aria-label": title}, this.crumbs(title), views[opened.kind](this));
+    const block = opened.kind === "block" ? trace[opened.stack][opened.index] : null;
+    const missing = block && !block.hidden;
+    if (missing && !block.asked) this.host.block(opened.stack, opened.index);
+    if (missing) block.asked = true;
+    return h("section", {class: "mx-panel", "aria-label": title}, this.crumbs(title),
+      missing ? h("p", {}, "The numbers of this block are on their way …") : views[opened.kind](this));
   }
 
   /** Where in the model this is, with ways back up. */

@@ -11,6 +11,7 @@ function render({model, el}) {
     tour: model.get("tour"),
     address: notebookAddress,
     open: (wanted) => model.send({open: wanted}),
+    block: (stack, index) => model.send({block: [stack, index]}),
     draw: (step) => model.send({draw: step}),
     sample: (settings) => {
       for (const [setting, trait] of Object.entries(SETTINGS)) model.set(trait, settings[setting]);
@@ -24,7 +25,9 @@ function render({model, el}) {
   });
   const sampled = () => explorer.sampled(model.get("distribution"));
   const fail = () => explorer.fail(model.get("error").text ?? "");
-  const listeners = [["change:trace", show], ["change:distribution", sampled], ["change:error", fail]];
+  const block = () => explorer.showBlock(model.get("block"), model.get("block_numbers"));
+  const listeners = [["change:trace", show], ["change:distribution", sampled], ["change:error", fail],
+    ["change:block", block]];
   for (const [event, listener] of listeners) model.on(event, listener);
   show();
   sampled();

@@ -11,7 +11,7 @@ export function barList(app, most, pick) {
   const chosen = trace.chosen_ids[step];
   const bars = trace.candidates[step].slice(0, most).map((candidate, i) => {
     const p = probabilities[i];
-    const text = tokenText(candidate.token, trace.mode);
+    const text = tokenText(candidate.token, trace);
     const attributes = {
       class: `mx-bar${candidate.id === chosen ? " mx-chosen" : ""}${p === 0 ? " mx-cut" : ""}`,
       title: i === 0 ? "the largest logit" : `logit ${number(-logits[i])} below the largest`,
@@ -74,7 +74,7 @@ function inAll(app) {
 }
 
 function actions(app) {
-  const written = tokenText(app.trace.chosen[app.step], app.trace.mode);
+  const written = tokenText(app.trace.chosen[app.step], app.trace);
   const note = `Chosen here: “${written}”.`;
   if (!app.host.live) return h("p", {}, `${note} In a notebook, you can choose another token instead.`);
   return h("p", {}, `${note} Click a token to choose it instead, or `,

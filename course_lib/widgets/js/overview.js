@@ -4,6 +4,8 @@ import {chapterNumbers, count, h, thousands, tokenText, vectors, weightMap} from
 import {row, tokensRead} from "./trace.js";
 import {barList} from "./next_token.js";
 
+const MOST = 8; // boxes side by side
+
 /** The overview. Small, with titles alone, while something is open below it. */
 export function overview(app) {
   const {trace, step} = app;
@@ -12,17 +14,21 @@ export function overview(app) {
   const target = trace.target.slice(0, read);
   const rows = [];
   if (translator) {
-    rows.push(h("div", {class: "mx-row"},
-      tokenCard(app, "encoder", "English tokens", trace.source),
-      trace.encoder.map((block, i) => blockCard(app, "encoder", block, i, trace.source.length))));
+    rows.push(...inRows([tokenCard(app, "encoder", "Source tokens", trace.source),
+      ...trace.encoder.map((block, i) => blockCard(app, "encoder", block, i, trace.source.length))]));
   }
-  rows.push(h("div", {class: "mx-row"},
-    tokenCard(app, "decoder", translator ? "Spanish tokens so far" : "Tokens so far", target),
-    trace.decoder.map((block, i) => blockCard(app, "decoder", block, i, read)),
-    nextCard(app)));
+  const last = rows.length - 1; // of the encoder
+  rows.push(...inRows([tokenCard(app, "decoder", translator ? "Target tokens so far" : "Tokens so far", target),
+    ...trace.decoder.map((block, i) => blockCard(app, "decoder", block, i, read)), nextCard(app)]));
   const box = h("div", {class: `mx-overview${app.opened ? " mx-small" : ""}`}, rows);
-  connect(app, box);
+  connect(box, rows, last);
   return box;
+}
+
+/** Rows of at most MOST boxes each, about equally long. */
+function inRows(cards) {
+  const many = Math.ceil(cards.length / Math.ceil(cards.length / MOST));
+  return cards.flatMap((_, i) => (i % many ? [] : [h("div", {class: "mx-row"}, cards.slice(i, i + many))]));
 }
 
 function card(app, place, key, title, kind, size, ...content) {
@@ -41,7 +47,7 @@ function tokenCard(app, stack, title, tokens) {
   const first = trace[stack][0].residual[0];
   const chips = tokens.map((token, i) => {
     const newest = stack === "decoder" && i === tokens.length - 1;
-    return h("span", {class: `mx-token${newest ? " mx-newest" : ""}`}, tokenText(token, trace.mode),
+    return h("span", {class: `mx-token${newest ? " mx-newest" : ""}`}, tokenText(token, trace),
       vectors([pooled(row(first, i), 24)], ""));
   });
   const place = {kind: "embeddings", stack};
@@ -55,7 +61,7 @@ function blockCard(app, stack, block, index, tokens) {
   const {trace} = app;
   const maps = block.attentions.map((attention) => h("span", {class: "mx-thumbs"},
     h("small", {}, attention.name),
-    h("span", {}, Array.from({length: trace.sizes.heads}, (_, head) =>
+    h("span", {class: trace.sizes.heads > MOST ? "mx-many" : null}, Array.from({length: trace.sizes.heads}, (_, head) =>
       weightMap(shownWeights(attention, head, tokens), `${attention.name}, head ${head + 1}`)))));
   const out = block.residual[block.residual.length - 1];
   const stream = Array.from({length: tokens}, (_, i) => row(out, i));
@@ -89,16 +95,17 @@ function pooled(values, parts) {
 // ---- arrows
 
 /** Draw the arrows once the boxes have their places, and again when these change. */
-function connect(app, box) {
+function connect(box, rows, last) {
   const draw = () => {
     if (!box.isConnected) return;
     box.querySelector("svg")?.remove();
-    box.append(arrows(app, box));
+    box.append(arrows(box, rows, last));
   };
   new ResizeObserver(draw).observe(box);
 }
 
-function arrows(app, box) {
+/** last: the last row of the encoder; -1 for none. */
+function arrows(box, rows, last) {
   const origin = box.getBoundingClientRect();
   const zoom = origin.width / box.offsetWidth || 1;
   const at = (card) => {
@@ -108,12 +115,12 @@ function arrows(app, box) {
     return {left, right, top, bottom, middle: (top + bottom) / 2, center: (left + right) / 2};
   };
   const paths = [];
-  for (const line of box.querySelectorAll(".mx-row")) {
-    const cards = [...line.children].map(at);
+  for (const stack of [rows.slice(0, last + 1), rows.slice(last + 1)]) {
+    const cards = stack.flatMap((line) => [...line.children]).map(at);
     cards.slice(1).forEach((card, i) => paths.push(h("path", {d: along(cards[i], card), class: "mx-arrow"})));
   }
-  if (app.trace.mode === "translator") {
-    const from = at(box.querySelector(".mx-row").lastElementChild);
+  if (last >= 0) {
+    const from = at(rows[last].lastElementChild);
     for (const card of box.querySelectorAll('[data-key^="decoder-"]')) {
       paths.push(h("path", {d: across(from, at(card), box.clientWidth), class: "mx-arrow mx-cross"}));
     }
@@ -125,8 +132,12 @@ function arrows(app, box) {
 const tip = (x, y, down) => (down ? `M${x - 4},${y - 6} L${x},${y} L${x + 4},${y - 6}`
   : `M${x - 6},${y - 4} L${x},${y} L${x - 6},${y + 4}`);
 
-/** From one box to the next one, beside it or below it. */
+/** From one box to the next one: beside it, below it, or at the beginning of the next row. */
 function along(from, to) {
+  if (to.right < from.left) {
+    const y = (from.bottom + to.top) / 2;
+    return `M${from.center},${from.bottom} V${y} H${to.center} V${to.top - 1} ${tip(to.center, to.top - 1, true)}`;
+  }
   if (to.left > from.right) return `M${from.right},${to.middle} H${to.left - 1} ${tip(to.left - 1, to.middle)}`;
   return `M${to.center},${from.bottom} V${to.top - 1} ${tip(to.center, to.top - 1, true)}`;
 }

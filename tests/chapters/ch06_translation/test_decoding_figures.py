@@ -1,7 +1,9 @@
 """The figures of chapter 6b: legible words that do not overlap, the right numbers, and alt text."""
 
+import math
 import re
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -9,6 +11,7 @@ from helpers.drawn_text import Draw, assert_legible, drawing
 
 from course_lib import viz
 from course_lib.chapters.ch06_translation import decoding_figures as drawn
+from course_lib.generation import beam_search
 
 TEXTS = {("es", "frío", "EOS"): 0.2, ("hace", "frío", "EOS"): 0.36, ("es", "un", "frío", "EOS"): 0.15,
          ("hace", "un", "frío", "EOS"): 0.04, ("es", "fría", "EOS"): 0.15, ("frío", "EOS"): 0.1}  # fmt: skip
@@ -19,6 +22,12 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
     "tree": (
         lambda: drawn.plot_search_tree(TEXTS, ("es", "frío", "EOS"), ("hace", "frío", "EOS")),
         "6 texts.*es frío EOS, with probability 0.20.*hace frío EOS, with 0.36",
+    ),
+    "beam": (
+        lambda: drawn.plot_beam(TEXTS, width=2),
+        "Step 1 keeps .* es 0.50, hace 0.40; drops .* frío 0.10. "
+        "Step 2 keeps .* hace frío 0.36, es frío 0.20; "
+        "drops .* The result is hace frío EOS.",
     ),
     "cost": (lambda: drawn.plot_decoding_cost((5, 10), COST, COST), "counted and measured"),
     "truncation": (lambda: viz.plot_truncation(("a", "b", "c"), TRUNCATED), "k = 2: 0.62, 0.38, 0.00"),
@@ -42,3 +51,29 @@ def test_a_figure_is_legible_and_its_alt_text_has_the_numbers(name: str, draw: D
 def test_the_tokens_of_the_tree_have_their_conditional_probabilities(draw: Draw) -> None:
     words = [text.get_text() for text in draw("tree")[0].axes[0].texts]
     assert {"es 0.50", "hace 0.40", "frío 0.10", "frío 0.90", "un 0.30", "EOS 1.00", "= 0.36"} <= set(words)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 20])
+def test_the_beam_drawn_is_the_library_s(width: int) -> None:
+    words = ("BOS", "EOS", "es", "hace", "frío", "un", "fría")
+    mass = drawn.prefix_probabilities(TEXTS)
+    table = torch.full((7, 7), -torch.inf)  # the next token depends on the last one alone
+    for prefix, p in mass.items():
+        if prefix:
+            last = words.index(prefix[-2]) if len(prefix) > 1 else 0
+            table[last, words.index(prefix[-1])] = math.log(p / mass[prefix[:-1]])
+    toy = SimpleNamespace(read=lambda ids: table[ids[:, -1]], select=lambda rows: None)
+    found = beam_search(toy, torch.tensor([[0]]), 1, 5, width=width, length_power=0.0)[0]
+    finished = {text for best, _ in drawn.beam_steps(TEXTS, width) for text in best if text in TEXTS}
+    assert tuple(words[i] for i in found[0].ids) + ("EOS",) == max(finished, key=TEXTS.__getitem__)
+
+
+def test_a_finished_hypothesis_takes_up_a_place_in_the_beam() -> None:
+    texts = {("EOS",): 0.5, ("a", "EOS"): 0.3, ("a", "b", "EOS"): 0.1, ("c", "EOS"): 0.1}
+    kept = [best for best, _ in drawn.beam_steps(texts, width=2)]
+    assert kept == [[("EOS",), ("a",)], [("a", "EOS")]]
+
+
+def test_a_beam_keeps_at_least_one_hypothesis() -> None:
+    with pytest.raises(ValueError, match="width=0"):
+        drawn.plot_beam(TEXTS, width=0)

@@ -15,6 +15,7 @@ CANDIDATE, REFERENCE = "the girl reads the letter today".split(), "today the gir
 REPEATED = "the the the the the the".split()
 DIFFERENCES = {"beam": torch.linspace(-1, 3, 200), "seed": torch.linspace(-2, 2, 200)}
 ERRORS = {"step 300": {"another word": 9, "words missing": 3}, "step 600": {"another word": 4}}
+SEEDS = {"200": (30.0, 32.0, 34.0), "1,000": (31.0, 35.0, 33.0)}
 FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and what its alt text says
     "bigrams": (
         lambda: score_figures.diagram_matches(CANDIDATE, REFERENCE, 2),
@@ -32,6 +33,14 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
         "from step 100 to 300.*BLEU and chrF",
     ),
     "errors": (lambda: score_figures.plot_error_kinds(ERRORS, 50), "of 50 sentences .* step 300, step 600"),
+    "bootstrap": (
+        score_figures.diagram_bootstrap,
+        r"drawn the cards 2, 2, 0 and not 1\. .* test set is 6/10 = 0.60; that of the round is 6/8 = 0.75",
+    ),
+    "seeds": (
+        lambda: score_figures.plot_seed_scores(SEEDS),
+        "3 runs .* 200 from 30.0 to 34.0; .* 1 of the 3 pairs",
+    ),
     "differences": (
         lambda: score_figures.plot_differences(DIFFERENCES, alt="Two histograms."),
         "Two histograms",
@@ -79,3 +88,15 @@ def test_each_histogram_has_all_rounds_and_shades_their_middle(draw: Draw) -> No
         assert axes.get_title() == name and sum(bar.get_height() for bar in bars) == len(values)
         inside = (values >= shade.get_x()) & (values <= shade.get_x() + shade.get_width())
         assert inside.float().mean() == pytest.approx(0.95, abs=0.01)
+
+
+def test_a_round_draws_the_cards_asked_for_and_no_others() -> None:
+    with pytest.raises(IndexError):
+        score_figures.diagram_bootstrap(drawn=(0, 3))
+
+
+def test_each_run_has_a_dot_per_test_set_and_a_line_between_them(draw: Draw) -> None:
+    lines = [line.get_xdata() for line in draw("seeds")[0].axes[0].lines]
+    assert [tuple(line) for line in lines] == [*zip(*SEEDS.values(), strict=True), *SEEDS.values()]
+    with pytest.raises(ValueError, match="shorter"):
+        score_figures.plot_seed_scores({"200": (1.0, 2.0), "1,000": (1.0,)})

@@ -8,7 +8,6 @@ import torch
 from helpers.random_weights import randomized
 
 from course_lib.chapters.ch08_images.vit_interpret import (
-    as_pictures,
     attention_distance,
     attention_maps,
     class_attention,
@@ -16,12 +15,8 @@ from course_lib.chapters.ch08_images.vit_interpret import (
     on_patches,
     paint_patches,
     patch_distances,
-    patch_filters,
-    position_similarity,
-    principal_filters,
     rollout,
 )
-from course_lib.layers.patches import Patches, sinusoidal_2d
 from course_lib.models.vit import ViT, ViTConfig
 from course_lib.pretrained.torchvision_ops import library
 from course_lib.pretrained.vit import to_timm
@@ -157,77 +152,6 @@ def test_distance_by_loops():
                 far = [np.hypot(r - y, c - x) for y, x in spots]
                 means.append(np.average(far, weights=row))
         assert attention_distance(maps)[layer, head].item() == pytest.approx(np.mean(means), abs=1e-5)
-
-
-# ---- positions and filters
-
-
-def test_position_similarity_by_numpy(device):
-    model = model_of(device)
-    table = model.positions.table.detach().cpu().double().numpy()[1:].reshape(3, 3, 24)
-    similarity = position_similarity(model)
-    for here in [(0, 0), (1, 2)]:
-        for there in [(2, 0), (1, 2)]:
-            a, b = table[here], table[there]
-            cosine = a @ b / np.sqrt((a @ a) * (b @ b))
-            assert similarity[here + there].item() == pytest.approx(cosine, abs=1e-5)
-
-
-def test_sinusoidal_positions_are_most_alike_nearby():
-    model = model_of(positions="sinusoidal 2d")
-    with torch.no_grad():
-        model.positions.table[1:] = sinusoidal_2d(3, 24)
-    picture = position_similarity(model)[0, 1]
-    assert picture.argmax() == 1  # itself
-    near, far = picture[0, [0, 2]], picture[2, [0, 2]]
-    assert near[0].item() == pytest.approx(near[1].item(), abs=1e-5) and near.min() > far.max() + 1e-3
-    assert far[0].item() == pytest.approx(far[1].item(), abs=1e-5)
-
-
-def test_without_positions_there_is_nothing_to_compare():
-    with pytest.raises(ValueError, match="positions='none'"):
-        position_similarity(model_of(positions="none"))
-
-
-def test_the_filters_are_what_a_patch_is_multiplied_with():
-    model = model_of()
-    filters, images = patch_filters(model), random_images()
-    patch = images[0, :, 4:8, 8:12]  # (1, 2), number 5
-    convolution = model.patches.convolution
-    expected = (filters * patch).sum(dim=(1, 2, 3)) + convolution.bias
-    assert torch.allclose(model.patches(images)[0, 5], expected, atol=1e-5)
-    filters.zero_()  # a copy
-    assert convolution.weight.any()
-
-
-def test_convolutions_in_a_row_have_no_such_filters():
-    with pytest.raises(ValueError, match="ConvolutionalPatches"):
-        patch_filters(model_of(tokenizer="convolutions"))
-
-
-def test_principal_filters_by_scikit_learn():
-    from sklearn.decomposition import PCA
-
-    filters = Patches(4, 2, 20).convolution.weight.detach()
-    theirs = PCA(6).fit(filters.flatten(1).double().numpy()).components_.reshape(6, 2, 4, 4)
-    mine = principal_filters(filters, 6)
-    for one, other in zip(mine, theirs, strict=True):
-        assert abs((one.double().numpy() * other).sum()) == pytest.approx(1, abs=1e-4)
-        assert one.max() == one.abs().max()
-    with pytest.raises(ValueError, match=r"most=33.*\(20, 32\)"):
-        principal_filters(filters, 33)
-
-
-def test_pictures_of_filters():
-    filters = torch.zeros(3, 2, 4, 5)
-    filters[0, 1, 3, 2] = -2.0
-    filters[1, 0, 1, 4] = 0.5
-    filters[1, 1, 1, 4] = 0.25
-    pictures = as_pictures(filters)
-    assert pictures.shape == (3, 4, 5, 2)
-    assert pictures[0, 3, 2].tolist() == [0.5, 0.0]
-    assert pictures[1, 1, 4].tolist() == [1.0, 0.75]
-    assert (pictures[2] == 0.5).all()
 
 
 # ---- painting and removing patches
