@@ -127,7 +127,7 @@ def test_a_prefix_is_kept_and_continued(translation):
 
 def test_an_endless_translation_is_cut_and_a_long_sentence_refused():
     model, tokenizer = real_translator()
-    endless = trace_translation(model, tokenizer, SENTENCES[2])
+    endless = trace_translation(model, tokenizer, SENTENCES[-1])
     assert len(endless.chosen_ids) == MAX_TARGET and EOS not in endless.chosen_ids
     with pytest.raises(ValueError, match=rf"\d+ tokens: the explorer shows at most {MAX_SOURCE}"):
         trace_translation(model, tokenizer, "I was here. " * 20)
