@@ -31,6 +31,7 @@ def unfolded(code: str) -> str:
     """The code in a folded cell.
 
     Example:
+        >>> from course_lib.exercises.later import folded
         >>> unfolded(folded("01.softmax", "x = 1").split('"' * 3)[1])
         'x = 1'
     """

@@ -204,13 +204,16 @@ def test_an_interruption_ends_the_notebooks_as_well(tmp_path):
     def interrupt():
         while not survivors(f"{ASLEEP}1"):
             time.sleep(0.1)
-        os.kill(os.getpid(), signal.SIGINT)
+        while not ended.wait(2):  # once is enough, unless Python ignores it: in a destructor, for example
+            os.kill(os.getpid(), signal.SIGINT)
 
+    ended = threading.Event()
     waiting = threading.Thread(target=interrupt, daemon=True)
     waiting.start()
     given = {"folder": tmp_path, "to": tmp_path, "roster": None, "chapter": "", "seed": None}
     with pytest.raises(KeyboardInterrupt):
         grade.run(Namespace(**given, minutes=1.0, memory=2.0, jobs=1))
+    ended.set()
     assert not survivors(f"{ASLEEP}1") and not (tmp_path / "grades.csv").exists()
 
 

@@ -18,15 +18,20 @@ from course_lib.utils.files import PACKAGE
 
 FOLDER = PACKAGE / "experiments"
 OWN_FORMATS = ("real_words", "translation_quality")  # they have tests of their own
-FILES = [path for path in sorted((FOLDER / "results").glob("*.json")) if path.stem not in OWN_FORMATS]
-MODULES = [path.stem for path in sorted(FOLDER.glob("*.py")) if "\nEXPERIMENT = " in path.read_text("utf-8")]
+CHAPTERS = FOLDER.parent / "chapters"
+FILES = [path for path in sorted(CHAPTERS.glob("*/results/*.json")) if path.stem not in OWN_FORMATS]
+MODULES = {
+    path.stem: f"course_lib.chapters.{path.parent.name}.{path.stem}"
+    for path in sorted(CHAPTERS.glob("*/*.py"))
+    if "\nEXPERIMENT = " in path.read_text("utf-8")
+}
 EARLIER = {("gpt_changes", "changes"), ("gpt_changes", "nanogpt"), ("cifar10_quality", "tries")}
 
 
 def experiment_of(module: str) -> Experiment[Any]:
     if module == "d2l_system_run":
         pytest.importorskip("d2l")
-    return importlib.import_module(f"course_lib.experiments.{module}").EXPERIMENT
+    return importlib.import_module(MODULES[module]).EXPERIMENT
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -47,9 +52,8 @@ def test_a_file_is_as_written_and_names_the_command_that_writes_it(path: Path, t
     content = storage.read(path)
     storage.write(tmp_path / "again.json", content)
     assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
-    python, flag, module = content["command"].split()[:3]
-    name = module.removeprefix("course_lib.experiments.")
-    assert (python, flag) == ("python", "-m") and content["machine"]["torch"]
+    *command, name = content["command"].split()[:4]
+    assert command == ["python", "-m", "course_lib.experiments"] and content["machine"]["torch"]
     assert experiment_of(name).path == path
 
 

@@ -12,7 +12,7 @@ from course_lib.widgets.explorer import slider
 from course_lib.widgets.heatmap import Place, Sets, label, shortened
 from course_lib.widgets.map_explorer import MapExplorer
 from course_lib.widgets.reading import Reading, follow, model_of, prompt_controls, read
-from course_lib.widgets.token_words import shown
+from course_lib.widgets.token_words import shown as written
 from course_lib.widgets.toy_lm import QUESTIONS
 
 COLUMNS = 8  # tokens shown at once
@@ -68,7 +68,7 @@ def lens_picture(
             best = best[-1:].expand_as(best)
         probabilities = lens.gather(-1, best[..., None])[..., 0]
         texts = [
-            [cell(shown(tokens, i), p) for i, p in zip(*row, strict=True)]
+            [cell(written(tokens, i), p) for i, p in zip(*row, strict=True)]
             for row in zip(best.tolist(), probabilities.tolist(), strict=True)
         ]
         pieces = [piece.strip(" ") or piece for piece in reading.pieces]
@@ -103,6 +103,6 @@ def in_words(reading: Reading, pieces: list[str], tokens: Vocabulary, position: 
     since = "from the embedding on" if settled == 0 else f"from block {settled} on"
     path = ", ".join(f"{p:.2f}" for p in lens[:, final].tolist())
     return (
-        f"After token {position} ({pieces[position - 1]}) the model predicts {shown(tokens, final)}, the top "
-        f"token {since}. Its probability, from the embedding to the last block: {path}."
+        f"After token {position} ({pieces[position - 1]}) the model predicts {written(tokens, final)}, the "
+        f"top token {since}. Its probability, from the embedding to the last block: {path}."
     )

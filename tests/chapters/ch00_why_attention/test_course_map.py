@@ -38,7 +38,7 @@ def test_every_chapter_has_its_place_on_the_map_and_in_its_words() -> None:
 
 def test_every_chapter_has_a_notebook() -> None:
     written = {int(path.name[:2]) for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")}
-    assert written == set(CHAPTERS)
+    assert written - {11} == set(CHAPTERS)  # the project brings no new part of a model
 
 
 @pytest.mark.parametrize("here", CHAPTERS)

@@ -23,8 +23,8 @@ def test_the_model_is_the_one_of_the_notebook() -> None:
     code = "".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
     _, positions, steps, _ = runs.MODELS["rotary"]
     assert f'positions="{positions}"' in code
-    (settings,) = re.findall(r"TrainConfig\(steps=(\d+), lr=2e-2, warmup=30, optimizer=\"muon\"", code)
-    assert int(settings) == steps and "tokens=32, batch=32" in code and 32 * 32 == runs.QUESTIONS
+    settings = re.findall(r"TrainConfig\(steps=(\d+), lr=2e-2, warmup=30, optimizer=\"muon\"", code)
+    assert str(steps) == settings[0] and "tokens=32, batch=32" in code and 32 * 32 == runs.QUESTIONS
 
 
 def test_the_page_of_results_has_their_means() -> None:
