@@ -73,7 +73,7 @@ def test_formulas_pictures_and_folded_cells(browser, site):
         for picture in pictures.all():
             assert len(picture.get_attribute("alt")) >= 40
             assert picture.evaluate("picture => picture.naturalWidth") > 0
-        code = page.locator("pre", has_text="use_style()").first
+        code = page.locator("pre", has_text="first_cell.start()").first
         assert not code.is_visible()
         page.locator("details.hide summary", has_text="Setup").click()
         assert code.is_visible()
