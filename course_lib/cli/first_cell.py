@@ -58,7 +58,7 @@ def explanation(problem: BaseException) -> str | None:
 
 
 def shadow(problem: BaseException) -> Path | None:
-    """A file in this folder that Python has imported in place of a package or of a module of its own."""
+    """A file in this folder that Python has imported in place of a package or of one of its own modules."""
     from course_lib.cli.requirements import requirements
 
     packages = {one.partition(">=")[0] for one in requirements()}

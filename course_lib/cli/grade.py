@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--roster",
         type=arguments.file,
         metavar="FILE",
-        help="the class, one student in each line, or a CSV file: whoever handed in nothing gets a row, too",
+        help="the class, one student in each line, or a CSV file; each gets a row, also without a hand-in",
     )
     parser.add_argument(
         "--seed",

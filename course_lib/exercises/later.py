@@ -17,7 +17,7 @@ later("{id}", """
 
 
 def folded(exercise_id: str, code: str) -> str:
-    """The source of a cell that stands for `code`.
+    """The source of a cell that replaces `code`.
 
     Example:
         >>> "secret" in folded("01.softmax", "secret = 1")

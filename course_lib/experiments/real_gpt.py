@@ -41,7 +41,7 @@ PROMPTS = [
     "The song received positive reviews from music",
 ]
 END = re.compile(r"(?<= [.!?]) (?=[A-Z\"])")
-JOINED = (  # WikiText writes every mark as a word of its own
+JOINED = (  # WikiText writes every mark as a separate word
     (re.compile(r" @(.)@ "), r"\1"),
     (re.compile(r" ([.,;:!?%)\]]|'s|'t|'re|'ve|'ll|'d|'m)(?= |$)"), r"\1"),
     (re.compile(r"([(\[$£]) "), r"\1"),

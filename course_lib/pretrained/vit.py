@@ -154,7 +154,7 @@ def save_for_timm(model: ViT, folder: Path, classes: Sequence[str]) -> None:
     look |= {"mean": [0.5] * c.channels, "std": [0.5] * c.channels, "crop_pct": 1.0, "num_classes": c.classes}
     about = {"architecture": "vit_base_patch16_224", "num_classes": c.classes, "pretrained_cfg": look}
     arguments = timm_arguments(c)
-    del arguments["num_classes"]  # it has a place of its own
+    del arguments["num_classes"]  # it is stored elsewhere
     (folder / "config.json").write_text(json.dumps({**about, "model_args": arguments}, indent=2))
     save_file({name: t.contiguous() for name, t in weights.items()}, folder / "model.safetensors")
 

@@ -39,7 +39,7 @@ TOUR = (
         "in the feed-forward network, each token is processed by itself.",
     ),
     _step(
-        "A head", "head", ".mx-map",
+        "A head", "head", ".mx-attention",
         "Attention happens in heads, and each head has a map of weights: row by row, how much one token "
         "takes from the others.",
     ),

@@ -40,7 +40,7 @@ def write_card(
         if not all(text.strip(" .?…") for text in texts):
             raise ValueError(f"{name} says nothing: write it for the people who will use the model")
     digits = 3 if project.kind == "text" else 1
-    spread = f" ± {stdev(scores):.{digits}f} (standard deviation)" if len(scores) > 1 else ", one run"
+    deviation = f" ± {stdev(scores):.{digits}f} (standard deviation)" if len(scores) > 1 else ", one run"
     better = "higher" if project.higher else "lower"
     row = "| {} | {} |".format
     lines = [
@@ -58,7 +58,7 @@ def write_card(
         "",
         row("on the test set", project.unit),
         row("---", "---"),
-        row(f"this model, {len(scores)} seeds", f"{mean(scores):.{digits}f}{spread}"),
+        row(f"this model, {len(scores)} seeds", f"{mean(scores):.{digits}f}{deviation}"),
         *(row(name, f"{score:.{digits}f}") for name, score in baselines.items()),
         "",
         "## Settings",

@@ -159,8 +159,8 @@ class TextProject(Project):
     def prompts(self) -> list[str]:
         """Beginnings of validation lines, to chat with."""
         lines = [line for line in self.data.validation.splitlines() if len(line.split()) > 1]
-        beginnings = (" ".join(line.split()[:2]) for line in lines)
-        known = (text for text in beginnings if UNK not in self.tokenizer.encode(text))
+        prefixes = (" ".join(line.split()[:2]) for line in lines)
+        known = (text for text in prefixes if UNK not in self.tokenizer.encode(text))
         return list(dict.fromkeys(known))[:5] or [self.data.train[:10]]
 
     def save(self, folder: Path, model: nn.Module) -> None:

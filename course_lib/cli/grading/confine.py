@@ -1,4 +1,4 @@
-"""A file system of its own for a student's process: it sees what it needs, and writes only below /tmp.
+"""A separate file system for a student's process: it sees what it needs, and writes only below /tmp.
 
 Runs as root of new namespaces (`running.NAMESPACES`), builds a file system from read-only mounts, makes it
 the only one there is, gives up all its rights, and becomes the student's process. What is not mounted is not
@@ -102,7 +102,7 @@ def set_attributes(place: Path, flags: int, set_: int = 0, clear: int = 0) -> No
 
 
 def forbid_nested_namespaces() -> None:
-    """In a user namespace of its own, the notebook would be root again, and could mount without limit."""
+    """In its own user namespace, the notebook would be root again, and could mount without limit."""
     Path("/proc/sys/user/max_user_namespaces").write_text("0")
 
 

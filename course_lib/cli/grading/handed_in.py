@@ -99,6 +99,6 @@ def lowered(row: tuple[str, ...]) -> set[str]:
 
 
 def names(folder: str) -> set[str]:
-    """All that a folder's name may stand for: `week-3-ana` for itself, `3-ana` and `ana`."""
+    """All students that a folder's name may mean: `week-3-ana` for itself, `3-ana` and `ana`."""
     words = folder.casefold().split("-")
     return {"-".join(words[start:]) for start in range(len(words))}

@@ -23,7 +23,7 @@ PROBE = "import sys; sys.path.insert(0, sys.argv[1]); import course_lib.exercise
 
 
 class Level(IntEnum):
-    """How far a notebook is kept away, from not at all to a file system of its own."""
+    """How far a notebook is kept away, from not at all to a separate file system."""
 
     NONE = 0
     PROCESSES = 1
@@ -36,7 +36,7 @@ WORDS = {
     "here could prevent that.",
     Level.PROCESSES: "This system gives notebooks no file system of their own: they could read and change "
     "all your files, what other students handed in included. Nothing here could prevent that.",
-    Level.FILES: "Each notebook had a file system of its own, without the class folder, your home and the "
+    Level.FILES: "Each notebook had its own file system, without the class folder, your home and the "
     "network.",
 }
 
