@@ -51,7 +51,7 @@ def saved(browser, lab) -> Iterator[str]:
             control.focus()
             page.keyboard.press("x")  # which would cut the cell
             page.keyboard.press("Control+s")
-            page.wait_for_function(SAVED, timeout=10_000)
+            page.wait_for_function(SAVED, timeout=60_000)
             assert page.evaluate(CUT) == len(CELLS)
         page.screenshot(path=ARTIFACTS / "next-day-before.png")
     sessions = f"{lab.address}/api/sessions"
