@@ -201,7 +201,8 @@ def run(path: Path) -> None:
     excused: tuple[type[Exception], ...] = (ArithmeticError, LookupError, DataSetUnavailable)
     for number, cell in enumerate(nbformat.read(path, as_version=4).cells):
         if cell.cell_type != "code":  # headings stay what they are when cells are added
-            COSTS["section"] = next(iter(re.findall(r"^#+ (.+)", cell.source, re.M)[::-1]), COSTS.get("section"))
+            for heading in re.findall(r"^#+ (.+)", cell.source, re.M):
+                COSTS["section"] = heading
             continue
         tree, printed = shorter.visit(ast.parse(cell.source)), io.StringIO()
         try:
