@@ -164,15 +164,14 @@ def test_a_notebook_sees_nothing_of_the_instructor(rows):
 
 
 def test_files_that_not_everyone_may_read_are_covered(tmp_path):
+    etc = tmp_path / "etc"
     for name, mode in {"passwd": 0o644, "shadow": 0o640, "ssh/key": 0o600, "private/key": 0o644}.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("text")
-        (tmp_path / name).chmod(mode)
-    (tmp_path / "private").chmod(0o700)
-    (tmp_path / "link").symlink_to("shadow")
-    assert sorted(confine.private(tmp_path)) == [
-        tmp_path / name for name in ("private/key", "shadow", "ssh/key")
-    ]
+        (etc / name).parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        (etc / name).write_text("text")
+        (etc / name).chmod(mode)
+    (etc / "private").chmod(0o700)
+    (etc / "link").symlink_to("shadow")
+    assert sorted(confine.private(etc)) == [etc / name for name in ("private/key", "shadow", "ssh/key")]
 
 
 @pytest.mark.skipif(not os.access("/etc/shadow", os.R_OK), reason="only root can read it")

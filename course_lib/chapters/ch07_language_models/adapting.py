@@ -4,7 +4,7 @@
 
 rates: for a model with random weights, the optimizer and the learning rate with the best accuracy. pairs:
 that model against a pretrained one, over the number of pairs; both take the same number of steps in all. The
-pretrained model is not tuned, so that the comparison favors the control. lora: the pretrained model with LoRA.
+pretrained model is not tuned, so that the comparison favors the control. lora: that model, with LoRA.
 """
 
 import copy
