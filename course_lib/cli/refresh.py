@@ -71,9 +71,11 @@ def run(args: argparse.Namespace) -> int:
     for path in tracked(paths, "cleaning" if args.clean else "running", "notebook"):
         say(f"{path}: {'cleaning' if args.clean else 'running'}")
         try:
+            arguments.require_writable(path.resolve().parent)  # not only after minutes of running
             clean(path) if args.clean else refresh(path, args.timeout, args.all)
         except (NotebookFailed, OSError, ValueError) as problem:
-            print(f"{path}: {problem}; the file is unchanged", file=sys.stderr)
+            said = getattr(problem, "strerror", None) or problem
+            print(f"{path}: {said}; the file is unchanged", file=sys.stderr)
             failed = True
             continue
         problems = lint.problems(path)
@@ -139,9 +141,9 @@ def execute(nb: NotebookNode, folder: Path, timeout: int) -> None:
 
 
 def everyones(settings: str) -> dict[str, str]:
-    """The kernel's environment variables: the same outputs each time and for everyone, whatever they have set.
+    """The kernel's environment variables: the same outputs each time and for everyone.
 
-    settings: an empty folder, for IPython.
+    settings: an empty folder, in place of the user's settings of IPython.
     """
     return child_environment() | {
         "PYTHONHASHSEED": "0",  # a fixed order of sets

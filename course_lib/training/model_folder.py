@@ -32,7 +32,7 @@ def save_model_folder(
 
     kind: "translator", "language model", "image classifier" or "text classifier".
     config: the model's configuration, a dataclass. more: other values that this kind needs, for config.json.
-    Other files in the folder stay, such as a README. Raises ValueError if it holds a folder: it may be somebody's.
+    Other files in the folder stay, such as a README. Raises ValueError if it holds a folder.
     """
     about = {"kind": kind, "model": asdict(config), **more}
     with atomic_path(folder) as room:
