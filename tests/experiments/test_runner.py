@@ -25,7 +25,7 @@ MODULES = {
     for path in sorted(CHAPTERS.glob("*/*.py"))
     if "\nEXPERIMENT = " in path.read_text("utf-8")
 }
-EARLIER = {("gpt_changes", "changes"), ("gpt_changes", "nanogpt"), ("cifar10_quality", "tries")}
+EARLIER = {("cifar10_quality", "tries")}
 
 
 def experiment_of(module: str) -> Experiment[Any]:
