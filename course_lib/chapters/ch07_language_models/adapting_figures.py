@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from course_lib.viz.figures import show
+from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 
 MIDDLE = {"ha": "center", "va": "center"}
@@ -53,30 +53,9 @@ def diagram_answer_labels(
     )
 
 
-@style_context()
 def diagram_dpo() -> None:
     """Show DPO: the model and a frozen copy score two answers; the margin goes into the loss."""
-    figure, axes = plt.subplots(figsize=(6.4, 3.0))
-    _box(axes, 0.0, 4, "request +\nchosen answer", 2.6, TRAINED)
-    _box(axes, 0.0, 1, "request +\nrejected answer", 2.6, "white")
-    for y, name, rises in ((4, "chosen", "should rise"), (1, "rejected", "should fall")):
-        _box(axes, 3.9, y + 0.55, "model, trained", 2.5, TRAINED)
-        _box(axes, 3.9, y - 0.55, "reference, frozen", 2.5)
-        for shift in (0.55, -0.55):
-            _arrow(axes, (1.3, y + shift / 3), (2.65, y + shift))
-            _arrow(axes, (5.15, y + shift), (6.0, y + shift / 3))
-        axes.text(6.1, y, f"log π({name})\n− log π$_{{ref}}$({name})", ha="left", va="center")
-        axes.text(7.4, y - 0.78, rises, style="italic", **MIDDLE)
-    axes.text(7.4, 2.6, "margin = upper − lower", weight="bold", **MIDDLE)
-    axes.set(xlim=(-1.4, 9.4), ylim=(-0.1, 5.2))
-    axes.set_axis_off()
-    show(
-        figure,
-        alt="Two texts: a request with the chosen answer, and the same request with the rejected answer. "
-        "Both are scored by the model that is trained and by a frozen reference. For each answer, the "
-        "reference's log-probability is subtracted from the model's. The margin is the difference for the "
-        "chosen answer, which should rise, minus that for the rejected one, which should fall.",
-    )
+    show_picture(__file__, "dpo")
 
 
 @style_context()

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from course_lib.viz.figures import show
+from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 
 MIDDLE = {"ha": "center", "va": "center"}
@@ -146,34 +146,9 @@ def plot_ablations(losses: Mapping[tuple[int, int], float], unchanged: float) ->
     )
 
 
-@style_context()
 def diagram_patching() -> None:
     """Show activation patching: one vector of the clean run is put into the corrupted run."""
-    figure, panels = plt.subplots(1, 2, figsize=(6.4, 2.7), sharey=True)
-    rows = (("clean run", "DKBD", CLEAN, "K"), ("corrupted run", "XKBD", CORRUPTED, "?"))
-    for axes, (title, letters, color, answer) in zip(panels, rows, strict=True):
-        for x, letter in enumerate(letters):
-            for depth in range(3):
-                patched = color == CORRUPTED and (x, depth) == (1, 1)
-                axes.plot(x, depth, "o", markersize=13, color=CLEAN if patched else color)
-            axes.plot([x, x], [0, 2], color="0.8", linewidth=4, zorder=0)
-            axes.text(x, -0.65, letter, **MIDDLE)
-        axes.text(3, 2.6, answer, weight="bold", **MIDDLE)
-        axes.set(title=title, xlim=(-0.5, 3.5), ylim=(-0.9, 2.9), xticks=[])
-        axes.set_yticks(range(3), [f"depth {depth}" for depth in range(3)])
-        axes.tick_params(length=0)
-        axes.grid(visible=False)
-        axes.spines[:].set_visible(False)
-    panels[1].annotate(
-        "", (0.8, 1), (1.25, 1), xycoords=panels[1].transData, textcoords=panels[0].transData,
-        arrowprops={"arrowstyle": "->", "linewidth": 2.5, "color": CLEAN},
-    )  # fmt: skip
-    show(
-        figure,
-        alt="Two grids of vectors, one column per letter, one row per depth. The clean run reads D K B D "
-        "and predicts K. The corrupted run reads X K B D. An arrow puts one vector of the clean run, that of "
-        "K at depth 1, in the same place of the corrupted run.",
-    )
+    show_picture(__file__, "patching")
 
 
 @style_context()
