@@ -6,14 +6,14 @@ from typing import TypeAlias
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
+from course_lib.viz.diagrams import MIDDLE
 from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import courses
 
 Text: TypeAlias = tuple[str, ...]
 COMPUTED, KEPT = PALETTE[1], "0.85"
-GOOD, BAD, GRAY = PALETTE[2], PALETTE[3], "0.55"
-MIDDLE = {"ha": "center", "va": "center"}
+GRAY = "0.55"
 
 
 @style_context()

@@ -6,11 +6,11 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
+from course_lib.viz.diagrams import MIDDLE, arrow
 from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 
-MIDDLE = {"ha": "center", "va": "center"}
-FROZEN, TRAINED, LINE = "0.92", "#cfe5f5", "0.45"
+FROZEN, TRAINED, EDGE = "0.92", "#cfe5f5", "0.45"
 HATCHES = ("", "///", "...", "xx")
 
 
@@ -18,14 +18,9 @@ def _box(
     axes: Axes, x: float | int, y: float | int, text: str, width: float | int, color: str = FROZEN
 ) -> None:
     axes.add_patch(
-        Rectangle((x - width / 2, y - 0.42), width, 0.84, facecolor=color, edgecolor=LINE, linewidth=1.2)
+        Rectangle((x - width / 2, y - 0.42), width, 0.84, facecolor=color, edgecolor=EDGE, linewidth=1.2)
     )
     axes.text(x, y, text, **MIDDLE)
-
-
-def _arrow(axes: Axes, start: tuple[float | int, float | int], end: tuple[float | int, float | int]) -> None:
-    look = {"arrowstyle": "-|>", "color": LINE, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", end, start, arrowprops=look)
 
 
 @style_context()
@@ -40,7 +35,7 @@ def diagram_answer_labels(
         _box(axes, x, 0, token, width, FROZEN if x < len(asked) else TRAINED)
         counts = len(asked) <= x + 1 < len(tokens)
         _box(axes, x, 1.5, tokens[x + 1] if counts else "−100", width, TRAINED if counts else "white")
-        _arrow(axes, (x, 0.45), (x, 1.05))
+        arrow(axes, (x, 0.45), (x, 1.05), EDGE)
     axes.text(-0.7, 0, "token", ha="right", va="center")
     axes.text(-0.7, 1.5, "label", ha="right", va="center")
     axes.set(xlim=(-1.5, len(tokens) - 0.4), ylim=(-0.6, 2.1))

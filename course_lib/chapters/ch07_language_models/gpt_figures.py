@@ -9,7 +9,7 @@ from course_lib.viz.diagrams import arrow, box, canvas
 from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 
-READ, PREDICTED, TRUNK = PALETTE[0], PALETTE[1], PALETTE[2]
+READ, PREDICTED = PALETTE[0], PALETTE[1]
 
 
 @style_context()

@@ -8,12 +8,12 @@ from jaxtyping import Int, UInt8
 from matplotlib.axes import Axes
 from torch import Tensor
 
+from course_lib.viz.diagrams import MIDDLE
 from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import trend
 
-MIDDLE = {"ha": "center", "va": "center"}
-GRID, PATCHES, CLASS, POSITIONS, BLOCKS = PALETTE[1], PALETTE[0], PALETTE[3], PALETTE[2], "0.35"
+GRID, EVALUATED = PALETTE[1], PALETTE[2]
 MARKERS = "os^Dv"
 Images = UInt8[Tensor, "images channels height width"]
 
@@ -66,7 +66,7 @@ def plot_training(losses: Sequence[float], evaluations: Sequence[Mapping[str, fl
     above.plot(range(1, len(losses) + 1), losses, linewidth=1)
     above.set(ylabel="training loss", ylim=(0, 2.5))
     steps = [score["step"] for score in evaluations]
-    below.plot(steps, [score["accuracy"] for score in evaluations], "o-", color=POSITIONS)
+    below.plot(steps, [score["accuracy"] for score in evaluations], "o-", color=EVALUATED)
     below.set(xlabel="step", ylabel="validation accuracy", ylim=(0, 1.03))
     show(
         figure,
