@@ -113,8 +113,8 @@ def number_held_out(paths: list[Path], pairs: list[Pair], max_words: int | None 
     if len(groups) < 3:
         limit = f" of at most {max_words} words" if max_words else ""
         raise ValueError(
-            f"{paths[0]}: {len(pairs)} pairs{limit}, of which {len(groups)} share no sentence, are too few for "
-            "training, validation and test"
+            f"{paths[0]}: {len(pairs)} pairs{limit}, of which {len(groups)} share no sentence, are too few "
+            "for training, validation and test"
         )
     return max(1, len(groups) // 10)
 
