@@ -249,7 +249,7 @@ def plot_reach(reaches: Mapping[str, Bool[Tensor, "height width"]], row: int, co
 
     reaches: by name of the network, True for the pixels that it can use. row, column: counted from 0.
     """
-    figure, panels = plt.subplots(len(reaches), 1, figsize=(5.6, 1.6 * len(reaches)), squeeze=False)
+    figure, panels = plt.subplots(len(reaches), 1, figsize=(5.6, 1.7 * len(reaches)), squeeze=False)
     said = []
     for axes, (name, reached) in zip(panels[:, 0], reaches.items(), strict=True):
         width = reached.shape[1]
