@@ -29,7 +29,8 @@ FOLDER = Path(__file__).parents[1] / "chapters"
 ITEM = re.compile(r"(?m)^- (.+)\n?((?:  .+\n?)*)")
 LETTERS, FEWEST_WORDS = "abcd", 8
 TO_PREDICT = (  # follows the recall questions, since the prediction comes next in a notebook
-    "\n\nNext, you predict. To save your prediction, run this in a cell of your own; `conclude` shows it again:\n\n"
+    "\n\nNext, you predict. To save your prediction, run this in a cell of your own; `conclude` shows it "
+    "again:\n\n"
     '    from course_lib.exercises import my_prediction\n    my_prediction("{chapter}", "…")'
 )
 
