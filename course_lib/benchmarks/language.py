@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_lib.benchmarks.nanogpt import NanoGPT, Setting
 from course_lib.benchmarks.timing import Comparison, Plan, Trainer, Turn, measure
-from course_lib.experiments.nanogpt import NanoGPT, Setting
 from course_lib.generation.decoding import greedy_decode
 from course_lib.layers.blocks import FeedForward
 from course_lib.models.gpt import GPT, GPTConfig

@@ -7,9 +7,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from course_lib.viz.style import PALETTE
-
-QUERY, KEY, VALUE = PALETTE[0], PALETTE[1], PALETTE[2]
 LINE, PALE = "0.4", "0.8"
 MIDDLE = {"ha": "center", "va": "center"}
 Number: TypeAlias = float | int
@@ -51,5 +48,5 @@ def framed(
     axes.text(x, y, text, bbox=frame, size=size, **MIDDLE)
 
 
-def open_arrow(axes: Axes, start: Point, end: Point, color: str) -> None:
-    axes.annotate("", end, start, arrowprops={"arrowstyle": "->", "linewidth": 1.5, "color": color})
+def open_arrow(axes: Axes, start: Point, end: Point, color: str, width: float = 1.5) -> None:
+    axes.annotate("", end, start, arrowprops={"arrowstyle": "->", "linewidth": width, "color": color})

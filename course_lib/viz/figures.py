@@ -6,8 +6,10 @@ import io
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -53,6 +55,18 @@ def show(fig: Figure, *, alt: str) -> None:
     picture = png(fig, CSS_DPI * SHARPNESS)
     plt.close(fig)
     _display({"text/plain": alt}, picture)
+
+
+def show_picture(module: str, name: str) -> None:
+    """Display a diagram that never changes, with its alt text.
+
+    module: the `__file__` of a module; the folder `pictures` beside it has the diagram twice: `name.svg`, its
+    source, whose `<desc>` is the alt text, and `name.png`, the same at two pixels to one of a browser.
+    """
+    file = Path(module).parent / "pictures" / name
+    alt = ElementTree.parse(file.with_suffix(".svg")).findtext("{*}desc", "")
+    bundle = {"text/plain": _one_line(alt, f"{file}.svg needs a <desc>: say what the picture shows")}
+    _display(bundle, file.with_suffix(".png").read_bytes())
 
 
 def show_widget(box: DOMWidget, text: str, picture: bytes | None = None) -> None:

@@ -9,11 +9,8 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_lib.viz.diagrams import MIDDLE, framed, open_arrow
-from course_lib.viz.figures import show
+from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
-
-FROZEN, ADDED = "0.5", PALETTE[1]
 
 
 @style_context()
@@ -79,32 +76,6 @@ def checkpoints_figure(
     return figure
 
 
-@style_context()
 def diagram_lora() -> None:
     """Show a frozen linear layer and its low-rank update, side by side."""
-    figure, axes = plt.subplots(figsize=(6.2, 2.3))
-    axes.text(-0.2, 0.5, "x", size=13, **MIDDLE)
-    framed(axes, 2.9, 1.1, "W, frozen: d_out × d_in", FROZEN)
-    framed(axes, 1.5, -0.1, "A: r × d_in", ADDED)
-    framed(axes, 3.2, -0.1, "B: d_out × r", ADDED)
-    framed(axes, 4.8, -0.1, "× α / r", ADDED)
-    axes.text(6.2, 0.5, "+", size=16, **MIDDLE)
-    for start, end, color in (
-        ((-0.05, 0.6), (1.7, 1.0), FROZEN),
-        ((-0.05, 0.4), (0.9, -0.05), ADDED),
-        ((2.05, -0.1), (2.55, -0.1), ADDED),
-        ((3.85, -0.1), (4.35, -0.1), ADDED),
-        ((4.1, 1.0), (6.05, 0.6), FROZEN),
-        ((5.2, -0.02), (6.05, 0.4), ADDED),
-        ((6.35, 0.5), (6.8, 0.5), "0.2"),
-    ):
-        open_arrow(axes, start, end, color)
-    axes.text(6.85, 0.5, "output", ha="left", va="center")
-    axes.text(3.2, -0.6, "starts at zero", color=ADDED, **MIDDLE)
-    axes.set(xlim=(-0.4, 7.7), ylim=(-0.8, 1.45))
-    axes.set_axis_off()
-    show(
-        figure,
-        alt="The input x takes two ways: through the frozen matrix W, and through the small matrices A and "
-        "B, times α / r. B starts at zero. The two results are added.",
-    )
+    show_picture(__file__, "lora")

@@ -95,7 +95,7 @@ def test_what_does_not_exist_is_refused(asked) -> None:
 def test_a_chapter_has_five_questions_of_four_options_and_points(chapter: str) -> None:
     found = read(chapter)
     assert [question.id for question in found.questions] == [f"{chapter}.{i}" for i in range(1, 6)]
-    assert len(found.points) >= (0 if chapter.startswith("A") else 2)  # an appendix asks no question
+    assert len(found.points) >= 2
     for question in found.questions:
         assert len({option.text for option in question.options}) == len(question.options) == 4
         assert len({option.mistake for option in question.options}) == 4
@@ -117,7 +117,7 @@ def test_the_right_answers_are_spread_over_the_letters() -> None:
 
 def test_the_right_option_is_not_always_the_longest() -> None:
     longest = [max(question.options, key=lambda one: len(one.text)) for question in QUESTIONS]
-    assert sum(not option.mistake for option in longest) < 0.45 * len(QUESTIONS)
+    assert sum(not option.mistake for option in longest) < 0.3 * len(QUESTIONS)  # chance: a quarter
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)

@@ -17,15 +17,15 @@ from course_lib.experiments.runner import Experiment
 from course_lib.utils.files import PACKAGE
 
 FOLDER = PACKAGE / "experiments"
-OWN_FORMATS = ("real_words", "translation_quality")  # they have tests of their own
+OTHERS = ("real_words", "translation_quality", "translation_tries")  # they have tests of their own
 CHAPTERS = FOLDER.parent / "chapters"
-FILES = [path for path in sorted(CHAPTERS.glob("*/results/*.json")) if path.stem not in OWN_FORMATS]
+FILES = [path for path in sorted(CHAPTERS.glob("*/results/*.json")) if path.stem not in OTHERS]
 MODULES = {
     path.stem: f"course_lib.chapters.{path.parent.name}.{path.stem}"
     for path in sorted(CHAPTERS.glob("*/*.py"))
     if "\nEXPERIMENT = " in path.read_text("utf-8")
 }
-EARLIER = {("gpt_changes", "changes"), ("gpt_changes", "nanogpt"), ("cifar10_quality", "tries")}
+EARLIER = {("cifar10_quality", "tries")}
 
 
 def experiment_of(module: str) -> Experiment[Any]:

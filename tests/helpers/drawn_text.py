@@ -1,6 +1,7 @@
 """The words on a figure, and whether a page shows them legibly."""
 
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
@@ -36,6 +37,25 @@ def drawing(figures: Mapping[str, tuple[Callable[[], object], str]], *modules: M
         use_style()
         yield figure_and_alt
     plt.close("all")
+
+
+def figure_tests(
+    figures: Mapping[str, tuple[Callable[[], object], str]], *modules: ModuleType
+) -> tuple[Callable[[], Iterator[Draw]], Callable[[str, Draw], None]]:
+    """The fixture `draw` for these figures, and a test: each is legible, and its alt text has the facts."""
+
+    @pytest.fixture
+    def draw() -> Iterator[Draw]:
+        with drawing(figures, *modules) as by_name:
+            yield by_name
+
+    @pytest.mark.parametrize("name", figures)
+    def test(name: str, draw: Draw) -> None:
+        figure, alt = draw(name)
+        assert re.search(figures[name][1], alt, re.DOTALL), alt
+        assert_legible(figure)
+
+    return draw, test
 
 
 def undrawn(figure: Figure) -> Iterator[Text]:

@@ -14,7 +14,6 @@ CHAPTERS = range(11)
 WIDTH, HEIGHT = 70, 104  # of the map in its own units; a unit is a tenth of an inch at 10 pt
 Point: TypeAlias = tuple[float | int, float | int]
 LINE = "0.35"
-MIDDLE = {"ha": "center", "va": "center"}
 LOOK = {
     "arrowstyle": "-|>",
     "color": LINE,

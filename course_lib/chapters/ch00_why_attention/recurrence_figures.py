@@ -6,106 +6,23 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 import torch
 from jaxtyping import Float
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_lib.viz.figures import show
+from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 
-GRAY = "0.45"
 COLORS = {"red": PALETTE[3], "green": PALETTE[2], "blue": PALETTE[0]}
 MARKERS = "s^D"
-Point = tuple[int | float, int | float]
 
 
-def _canvas(width: float, height: float, columns: int = 1) -> tuple[Figure, list[Axes]]:
-    """Empty axes without a frame, one unit per tenth of an inch."""
-    figure, panels = plt.subplots(1, columns, figsize=(width, height), squeeze=False)
-    for axes in panels[0]:
-        axes.set(xlim=(0, 10 * width / columns), ylim=(0, 10 * height))
-        axes.set_axis_off()
-    return figure, list(panels[0])
-
-
-def _box(axes: Axes, center: Point, text: str, strong: bool = False) -> None:
-    style = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": PALETTE[1] if strong else GRAY}
-    axes.text(*center, text, ha="center", va="center", bbox={**style, "linewidth": 2 if strong else 1.2})
-
-
-def _arrow(axes: Axes, start: Point, end: Point, strong: bool = False, curve: float = 0.0) -> None:
-    look = {"arrowstyle": "-|>", "color": PALETTE[1] if strong else GRAY, "linewidth": 2.2 if strong else 1.2}
-    look |= {"shrinkA": 12, "shrinkB": 12, "connectionstyle": f"arc3,rad={curve}"}
-    axes.annotate("", end, start, arrowprops=look)
-
-
-@style_context()
 def diagram_recurrence() -> None:
     """Show a recurrent network unrolled over four inputs, with the path from the first input marked."""
-    figure, (axes,) = _canvas(6.4, 2.0)
-    for i in range(1, 5):
-        x = 16 * i - 8
-        _arrow(axes, (x, 4), (x, 14), strong=i == 1)
-        _box(axes, (x, 4), f"$x_{i}$", strong=i == 1)
-        if i < 4:
-            _arrow(axes, (x, 14), (x + 16, 14), strong=True)
-        _box(axes, (x, 14), f"$h_{i}$", strong=i == 4)
-    show(
-        figure,
-        alt="A recurrent network, unrolled: each state h depends on the input x below it and on the state "
-        "before it. The path from the first input to the last state, in orange, passes through all states.",
-    )
+    show_picture(__file__, "recurrence")
 
 
-@style_context()
 def diagram_paths() -> None:
     """Show the path from the first of five tokens to the last: recurrent, convolution, self-attention."""
-    figure, panels = _canvas(8.4, 2.7, columns=3)
-    titles = ("recurrent: 4 steps", "convolution, k = 3: 2 layers", "self-attention: 1 layer")
-    for axes, title, draw in zip(panels, titles, (_recurrent, _convolution, _attention), strict=True):
-        axes.set_title(title)
-        draw(axes)
-    show(
-        figure,
-        alt="The path from the first of five tokens to the last, in orange. Recurrent: along the states, "
-        "four steps. Convolution with windows of three tokens: two layers. Self-attention: one direct line.",
-    )
-
-
-def _row(axes: Axes, y: int | float, strong: Sequence[int]) -> None:
-    for i in range(5):
-        axes.plot(*_spot(i, y), "o", markersize=13, markerfacecolor="white", zorder=3,
-                  markeredgecolor=PALETTE[1] if i in strong else GRAY)  # fmt: skip
-
-
-def _spot(i: int, y: int | float) -> Point:
-    return 4 + 5 * i, y
-
-
-def _recurrent(axes: Axes) -> None:
-    for i in range(5):
-        _arrow(axes, _spot(i, 5), _spot(i, 14), strong=i == 0)
-        if i < 4:
-            _arrow(axes, _spot(i, 14), _spot(i + 1, 14), strong=True)
-    _row(axes, 5, strong=[0])
-    _row(axes, 14, strong=range(5))
-
-
-def _convolution(axes: Axes) -> None:
-    for layer, y in enumerate((3, 12)):
-        for i in range(5):
-            for j in range(max(i - 2, 0), i + 1):
-                _arrow(axes, _spot(j, y), _spot(i, y + 9), strong=(layer, j, i) in {(0, 0, 2), (1, 2, 4)})
-    for y, strong in ((3, 0), (12, 2), (21, 4)):
-        _row(axes, y, [strong])
-
-
-def _attention(axes: Axes) -> None:
-    for i in range(5):
-        for j in range(5):
-            _arrow(axes, _spot(j, 5), _spot(i, 18), strong=(j, i) == (0, 4))
-    _row(axes, 5, strong=[0])
-    _row(axes, 18, strong=[4])
+    show_picture(__file__, "paths")
 
 
 @style_context()

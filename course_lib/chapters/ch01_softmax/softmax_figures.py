@@ -7,45 +7,17 @@ import matplotlib.pyplot as plt
 import torch
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.patches import ConnectionPatch
 from torch import Tensor
 
-from course_lib.viz.figures import heatmap, show
+from course_lib.viz.figures import heatmap, show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 
 STYLES = ("-", "--", "-.", ":")
 
 
-@style_context()
 def diagram_softmax() -> None:
     """Show softmax in three columns: scores, their exponentials, and these divided by their sum."""
-    steps = {
-        "scores": ([0, math.log(2), math.log(5)], ("0", "log 2", "log 5"), 2.2),
-        "exponentials": ([1, 2, 5], ("1", "2", "5"), 6.8),
-        "weights": ([1 / 8, 2 / 8, 5 / 8], ("1/8", "2/8", "5/8"), 0.85),
-    }
-    figure, panels = plt.subplots(1, 3, figsize=(7, 2.4), layout="none")
-    figure.subplots_adjust(left=0.02, right=0.98, bottom=0.12, top=0.88, wspace=0.6)
-    for axes, (title, (heights, labels, top)) in zip(panels, steps.items(), strict=True):
-        bars = axes.bar(range(3), heights, width=0.6, color=[PALETTE[0], PALETTE[2], PALETTE[1]])
-        axes.bar_label(bars, labels, padding=2)
-        axes.set(title=title, xticks=range(3), xticklabels=["a", "b", "c"], yticks=[], ylim=(0, top))
-        axes.grid(visible=False)
-    for left, right, text in zip(panels, panels[1:], ("exp", "÷ sum, 8"), strict=False):
-        _arrow_between(left, right, text)
-    show(
-        figure,
-        alt="Softmax in three columns, as bars for three keys a, b, c: the scores 0, log 2, log 5; their "
-        "exponentials 1, 2, 5, whose sum is 8; the weights 1/8, 2/8, 5/8, whose sum is 1.",
-    )
-
-
-def _arrow_between(left: Axes, right: Axes, text: str) -> None:
-    ends = {"coordsA": left.transAxes, "coordsB": right.transAxes}
-    left.figure.add_artist(
-        ConnectionPatch((1.06, 0.5), (-0.06, 0.5), **ends, arrowstyle="-|>", mutation_scale=14, color="0.35")
-    )
-    left.text(1.3, 0.56, text, transform=left.transAxes, ha="center", va="bottom")
+    show_picture(__file__, "softmax")
 
 
 @style_context()

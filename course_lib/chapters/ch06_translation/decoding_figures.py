@@ -6,14 +6,14 @@ from typing import TypeAlias
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from course_lib.viz.figures import show
+from course_lib.viz.diagrams import MIDDLE
+from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import courses
 
 Text: TypeAlias = tuple[str, ...]
 COMPUTED, KEPT = PALETTE[1], "0.85"
-GOOD, BAD, GRAY = PALETTE[2], PALETTE[3], "0.55"
-MIDDLE = {"ha": "center", "va": "center"}
+GRAY = "0.55"
 
 
 @style_context()
@@ -198,34 +198,6 @@ def _end_slopes(x: Sequence[int], y: Sequence[float]) -> tuple[float, float]:
     return (slopes[0], slopes[-1]) if slopes else (0.0, 0.0)
 
 
-@style_context()
 def diagram_speculative() -> None:
     """Show one round of speculative decoding: four drafted tokens checked in one pass, two accepted."""
-    figure, axes = plt.subplots(figsize=(6.4, 2.5))
-    rows = (
-        ("draft proposes", ("un", "perro", "muy", "viejo", ""), (GRAY,) * 4 + ("",)),
-        ("model predicts", ("un", "perro", "grande", "?", "?"), (GOOD, GOOD, BAD, GRAY, GRAY)),
-        ("kept", ("un", "perro", "grande", "", ""), (GOOD, GOOD, PALETTE[1], "", "")),
-    )
-    for y, (title, words, colors) in enumerate(rows):
-        axes.text(0, y, title, va="center")
-        for x, (word, color) in enumerate(zip(words, colors, strict=True)):
-            if word:
-                _framed(axes, 2.6 + 1.6 * x, y, word, color)
-    for x, mark in enumerate(("=", "=", "≠")):
-        axes.text(2.6 + 1.6 * x, 0.5, mark, weight="bold", **MIDDLE)
-    axes.text(2.6 + 1.6 * 4, 0, "if all agree,\none more", color="0.35", **MIDDLE)
-    axes.set(xlim=(0, 9.9), ylim=(2.6, -0.6))
-    axes.set_axis_off()
-    show(
-        figure,
-        alt="One round of speculative decoding. The draft proposes four tokens. One pass of the model "
-        "predicts a token at each of the four places, and one after them, which would be kept if all "
-        "agreed. The first two agree, the third does not. Kept are the two that agree and the model's own "
-        "third token; the rest is dropped.",
-    )
-
-
-def _framed(axes: Axes, x: float, y: int | float, word: str, color: str) -> None:
-    style = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": color, "linewidth": 2}
-    axes.text(x, y, word, bbox=style, **MIDDLE)
+    show_picture(__file__, "speculative")

@@ -7,16 +7,10 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from course_lib.viz.figures import show
+from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 
 BOX, MERGED, FRAME = "0.95", "#cfe5f5", "0.55"
-CUTS = {  # one sentence in tokens of four kinds; ␣ is a space
-    "words": ["Mañana", "comeré", "pan"],
-    "subwords": ["Ma", "ñana", "␣com", "eré", "␣pan"],
-    "characters": list("Mañana␣comeré␣pan"),
-    "bytes": ["M", "a", "C3", "B1", *"ana␣comer", "C3", "A9", *"␣pan"],
-}
 STYLES = ("o-", "s--", "^-.", "v:", "D-")
 
 
@@ -44,22 +38,9 @@ def plot_ranks(counts: Mapping[int, int]) -> None:
     )
 
 
-@style_context()
 def diagram_cuts() -> None:
     """Show one sentence as words, subwords, characters and bytes."""
-    figure, axes = plt.subplots(figsize=(6.4, 2.4))
-    for row, (kind, tokens) in enumerate(CUTS.items()):
-        axes.text(-0.5, row + 0.5, f"{kind}: {len(tokens)}", ha="right", va="center")
-        width = 21 / sum(_units(token) for token in tokens)
-        _boxes(axes, tokens, row, [width * _units(token) for token in tokens])
-    axes.set(xlim=(-6.5, 21.2), ylim=(4.05, -0.05))
-    axes.set_axis_off()
-    parts = ", ".join(f"{len(tokens)} {kind}" for kind, tokens in CUTS.items())
-    show(figure, alt=f"The sentence Mañana comeré pan, cut four ways: {parts}. ñ and é are two bytes each.")
-
-
-def _units(token: str) -> int:
-    return max(len(token), 1)
+    show_picture(__file__, "cuts")
 
 
 def _boxes(axes: Axes, tokens: Sequence[str], row: int, widths: Sequence[float | int]) -> None:

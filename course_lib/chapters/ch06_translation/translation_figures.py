@@ -1,34 +1,20 @@
-"""Figures of training a translation model: the shift by one, training losses, cross-attention, smoothed
-targets."""
+"""Figures of training a translation model: the shift by one, training losses, cross-attention."""
 
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import torch.nn.functional as F
 from jaxtyping import Float
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from torch import Tensor, tensor
 
-from course_lib.viz.diagrams import LINE, arrow, box, canvas
-from course_lib.viz.figures import heatmap, show
-from course_lib.viz.style import PALETTE, style_context
-
-SOURCE = ("The", "cat", "sleeps", ".", "[EOS]")
-TARGET = ("[BOS]", "El", "gato", "duerme", ".", "[EOS]")
-INPUTS, LABELS = TARGET[:-1], TARGET[1:]
-READ, PREDICTED = PALETTE[0], PALETTE[1]
-FIRST, STEP = 21, 9  # where the first column is, and how far apart they are
-
-SHIFT_IN_WORDS = f"""Diagram of the shift by one. The encoder reads {" ".join(SOURCE)}. The decoder has two
-rows of five positions. Its inputs are {" ".join(INPUTS)}; its labels are {" ".join(LABELS)}. An arrow leads
-from each input up to the label at the same position, and a dashed one from each label to the next input: what
-has to be predicted at one position is read at the next."""
+from course_lib.viz.figures import heatmap, show, show_picture
+from course_lib.viz.style import style_context
 
 
 def diagram_shift() -> None:
     """Show what the decoder reads and what it must predict at each position."""
-    show(shift_figure(), alt=SHIFT_IN_WORDS)
+    show_picture(__file__, "shift")
 
 
 @style_context()
@@ -54,47 +40,6 @@ def plot_cross_attention(
     show(axes.figure, alt=alt)
 
 
-@style_context()
-def plot_label_smoothing(
-    labels: Sequence[str] = ("El", "gato", "duerme", ".", "EOS"),
-    vocabulary: Sequence[str] = ("EOS", ".", "El", "duerme", "gato", "perro"),
-    epsilon: float = 0.3,
-) -> None:
-    """Show the target matrix, one row per position: one-hot, and after label smoothing with ε = `epsilon`.
-
-    Raises ValueError for a label that is not in the vocabulary.
-    """
-    figure, panels = plt.subplots(1, 2, figsize=(6.4, 0.45 * len(labels) + 1.0), sharey=True)
-    for axes, smoothing in zip(panels, (0.0, epsilon), strict=True):
-        targets = smoothed_targets([vocabulary.index(label) for label in labels], len(vocabulary), smoothing)
-        axes.pcolormesh(targets, vmin=0, vmax=1, cmap="Blues", edgecolors="0.9")
-        for row, values in enumerate(targets.tolist()):
-            for column, p in enumerate(values):
-                color = "white" if p > 0.715 else "black"
-                axes.text(
-                    column + 0.5,
-                    row + 0.5,
-                    f"{p:.2f}" if p % 1 else f"{p:.0f}",
-                    ha="center",
-                    va="center",
-                    color=color,
-                )
-        axes.set(title="one-hot: ε = 0" if smoothing == 0 else f"label smoothing: ε = {smoothing}")
-        axes.set_xticks([i + 0.5 for i in range(len(vocabulary))], vocabulary, rotation=45)
-        axes.set(ylim=(len(labels), 0), xlabel="token of the vocabulary")
-        axes.grid(visible=False)
-    panels[0].set_yticks([i + 0.5 for i in range(len(labels))], labels)
-    panels[0].set_ylabel("label")
-    rest = epsilon / len(vocabulary)
-    show(
-        figure,
-        alt=f"Two matrices of targets, with a row for each of the labels {' '.join(labels)} and a column for "
-        f"each of {len(vocabulary)} tokens. Left, one-hot: 1 at the label, 0 elsewhere. Right, "
-        f"smoothed with ε = {epsilon}: {1 - epsilon + rest:.2f} at the label and {rest:.2f} at each other "
-        "token. Each row adds up to 1.",
-    )
-
-
 def smoothed_targets(labels: Sequence[int], vocab: int, epsilon: float) -> Float[Tensor, "positions vocab"]:
     """Label smoothing: the target distribution of each position, as `F.cross_entropy` uses it.
 
@@ -102,25 +47,3 @@ def smoothed_targets(labels: Sequence[int], vocab: int, epsilon: float) -> Float
     tensor([[0.1000, 0.1000, 0.8000]])
     """
     return (1 - epsilon) * F.one_hot(tensor(labels), vocab) + epsilon / vocab
-
-
-@style_context()
-def shift_figure() -> Figure:
-    """Draw the diagram of `diagram_shift`."""
-    figure, axes = canvas(62, 38)
-    for y, words in ((30, "labels:\nmust predict"), (21, "decoder"), (12, "inputs:\nreads")):
-        axes.text(0.5, y, words, ha="left", va="center", weight="bold" if y == 21 else "normal")
-    axes.add_patch(plt.Rectangle((16, 17), 46, 8, facecolor="0.92", zorder=0.2))
-    for number, (read, predicted) in enumerate(zip(INPUTS, LABELS, strict=True)):
-        x = FIRST + STEP * number
-        box(axes, (x, 12), read, 7.4, READ)
-        box(axes, (x, 30), predicted, 7.4, PREDICTED)
-        arrow(axes, (x, 14), (x, 28))
-        axes.text(x, 35, str(number), ha="center", va="center")
-        if number + 1 < len(INPUTS):
-            look = {"arrowstyle": "-|>", "color": PREDICTED, "linestyle": "--", "shrinkA": 0, "shrinkB": 0}
-            axes.annotate("", (x + STEP - 1.5, 14), (x + 1.5, 28), arrowprops=look, zorder=0.4)
-    axes.text(0.5, 35, "position", ha="left", va="center")
-    box(axes, (34, 3), "encoder reads:  " + "  ".join(SOURCE), 40, LINE)
-    arrow(axes, (FIRST + STEP / 2, 5), (FIRST + STEP / 2, 17))
-    return figure

@@ -6,11 +6,11 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from course_lib.viz.figures import show
+from course_lib.viz.diagrams import MIDDLE, arrow
+from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 
-MIDDLE = {"ha": "center", "va": "center"}
-FROZEN, TRAINED, LINE = "0.92", "#cfe5f5", "0.45"
+FROZEN, TRAINED, EDGE = "0.92", "#cfe5f5", "0.45"
 HATCHES = ("", "///", "...", "xx")
 
 
@@ -18,14 +18,9 @@ def _box(
     axes: Axes, x: float | int, y: float | int, text: str, width: float | int, color: str = FROZEN
 ) -> None:
     axes.add_patch(
-        Rectangle((x - width / 2, y - 0.42), width, 0.84, facecolor=color, edgecolor=LINE, linewidth=1.2)
+        Rectangle((x - width / 2, y - 0.42), width, 0.84, facecolor=color, edgecolor=EDGE, linewidth=1.2)
     )
     axes.text(x, y, text, **MIDDLE)
-
-
-def _arrow(axes: Axes, start: tuple[float | int, float | int], end: tuple[float | int, float | int]) -> None:
-    look = {"arrowstyle": "-|>", "color": LINE, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", end, start, arrowprops=look)
 
 
 @style_context()
@@ -40,7 +35,7 @@ def diagram_answer_labels(
         _box(axes, x, 0, token, width, FROZEN if x < len(asked) else TRAINED)
         counts = len(asked) <= x + 1 < len(tokens)
         _box(axes, x, 1.5, tokens[x + 1] if counts else "−100", width, TRAINED if counts else "white")
-        _arrow(axes, (x, 0.45), (x, 1.05))
+        arrow(axes, (x, 0.45), (x, 1.05), EDGE)
     axes.text(-0.7, 0, "token", ha="right", va="center")
     axes.text(-0.7, 1.5, "label", ha="right", va="center")
     axes.set(xlim=(-1.5, len(tokens) - 0.4), ylim=(-0.6, 2.1))
@@ -53,30 +48,9 @@ def diagram_answer_labels(
     )
 
 
-@style_context()
 def diagram_dpo() -> None:
     """Show DPO: the model and a frozen copy score two answers; the margin goes into the loss."""
-    figure, axes = plt.subplots(figsize=(6.4, 3.0))
-    _box(axes, 0.0, 4, "request +\nchosen answer", 2.6, TRAINED)
-    _box(axes, 0.0, 1, "request +\nrejected answer", 2.6, "white")
-    for y, name, rises in ((4, "chosen", "should rise"), (1, "rejected", "should fall")):
-        _box(axes, 3.9, y + 0.55, "model, trained", 2.5, TRAINED)
-        _box(axes, 3.9, y - 0.55, "reference, frozen", 2.5)
-        for shift in (0.55, -0.55):
-            _arrow(axes, (1.3, y + shift / 3), (2.65, y + shift))
-            _arrow(axes, (5.15, y + shift), (6.0, y + shift / 3))
-        axes.text(6.1, y, f"log π({name})\n− log π$_{{ref}}$({name})", ha="left", va="center")
-        axes.text(7.4, y - 0.78, rises, style="italic", **MIDDLE)
-    axes.text(7.4, 2.6, "margin = upper − lower", weight="bold", **MIDDLE)
-    axes.set(xlim=(-1.4, 9.4), ylim=(-0.1, 5.2))
-    axes.set_axis_off()
-    show(
-        figure,
-        alt="Two texts: a request with the chosen answer, and the same request with the rejected answer. "
-        "Both are scored by the model that is trained and by a frozen reference. For each answer, the "
-        "reference's log-probability is subtracted from the model's. The margin is the difference for the "
-        "chosen answer, which should rise, minus that for the rejected one, which should fall.",
-    )
+    show_picture(__file__, "dpo")
 
 
 @style_context()

@@ -4,17 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from course_lib.viz.diagrams import LINE, arrow, box, canvas
-from course_lib.viz.figures import show
+from course_lib.viz.diagrams import arrow, box, canvas
+from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 
-READ, PREDICTED, TRUNK = PALETTE[0], PALETTE[1], PALETTE[2]
-GPT_IN_WORDS = """Diagram of a GPT, from bottom to top. Ids, then the embedding matrix with the positions
-added, then several encoder blocks under a causal mask, a final LayerNorm, and the embedding matrix again,
-which gives one logit per token of the vocabulary. A dashed line joins the two uses of the embedding matrix:
-they share the same weights (weight tying)."""
+READ, PREDICTED = PALETTE[0], PALETTE[1]
 
 
 @style_context()
@@ -42,30 +37,7 @@ def diagram_next_token(tokens: Sequence[str] = ("The", "cat", "sleeps", ".", "Sh
 
 def diagram_gpt() -> None:
     """Show a GPT: embedding and positions, blocks under a causal mask, LayerNorm, the embedding again."""
-    show(gpt_figure(), alt=GPT_IN_WORDS)
-
-
-@style_context()
-def gpt_figure() -> Figure:
-    """Draw the diagram of `diagram_gpt`."""
-    figure, axes = canvas(62, 50)
-    rows = (
-        (3, "ids", "(batch, tokens)", LINE),
-        (11, "embedding[ids] + positions", "(batch, tokens, d_model)", READ),
-        (21, "encoder block, causal mask", "", TRUNK),
-        (30, "encoder block, causal mask", "(batch, tokens, d_model)", TRUNK),
-        (38, "LayerNorm", "", LINE),
-        (46, "× embeddingᵀ = logits", "(batch, tokens, vocab)", READ),
-    )
-    for y, text, shape, color in rows:
-        box(axes, (20, y), text, 27, color)
-        axes.text(36, y, shape, ha="left", va="center")
-    for (below, *_), (above, *_) in zip(rows, rows[1:], strict=False):
-        arrow(axes, (20, below + 2), (20, above - 2))
-    axes.text(21.5, 25.5, "⋮", ha="left", va="center")
-    axes.plot((6.5, 2.5, 2.5, 6.5), (11, 11, 46, 46), "--", color=READ, linewidth=1.4)
-    axes.text(1.2, 28.5, "same matrix", rotation=90, ha="center", va="center")
-    return figure
+    show_picture(__file__, "gpt")
 
 
 @style_context()

@@ -5,15 +5,13 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 from jaxtyping import Float
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from course_lib.viz.figures import show
+from course_lib.viz.diagrams import MIDDLE, framed, open_arrow
+from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 
-MIDDLE = {"ha": "center", "va": "center"}
-CLEAN, CORRUPTED, GRAY = PALETTE[2], PALETTE[3], "0.5"
-FIRST, SECOND = PALETTE[0], PALETTE[1]
+FIRST, SECOND, GRAY = PALETTE[0], PALETTE[1], "0.5"
 
 
 @style_context()
@@ -25,17 +23,17 @@ def diagram_lens(blocks: int = 3) -> None:
     )
     axes.text(-0.1, 0, "embedding", ha="right", va="center")
     for i in range(blocks):
-        _framed(axes, 2 * i + 1.2, -1, f"block {i + 1}", FIRST)
+        framed(axes, 2 * i + 1.2, -1, f"block {i + 1}", FIRST)
         for start, end in (
             ((2 * i + 0.7, 0), (2 * i + 0.85, -0.75)),
             ((2 * i + 1.55, -0.75), (2 * i + 1.7, 0)),
         ):
-            _arrow(axes, start, end, FIRST)
+            open_arrow(axes, start, end, FIRST)
         axes.text(2 * i + 1.72, 0.07, "+", size=14, **MIDDLE)
     for depth in range(blocks + 1):
         x = 2 * depth + 0.3
-        _arrow(axes, (x, 0.05), (x, 0.75), SECOND)
-        _framed(axes, x, 1.05, "output\nlayer", SECOND)
+        open_arrow(axes, (x, 0.05), (x, 0.75), SECOND)
+        framed(axes, x, 1.05, "output\nlayer", SECOND)
         axes.text(x, 1.62, f"depth {depth}", **MIDDLE)
     axes.set(xlim=(-1.5, 2 * blocks + 2), ylim=(-1.35, 1.8))
     axes.set_axis_off()
@@ -56,12 +54,12 @@ def diagram_induction(letters: str = "DKBD", target: int = 1) -> None:
     figure, axes = plt.subplots(figsize=(6.4, 3.0))
     last = len(letters) - 1
     for x, letter in enumerate(letters):
-        _framed(axes, 1.5 * x, 0, letter, GRAY)
+        framed(axes, 1.5 * x, 0, letter, GRAY)
         axes.plot([1.5 * x] * 2, [0.3, 2.1], color="0.8", linewidth=4, zorder=0)
     previous, key = 1.5 * (target - 1), 1.5 * target
-    _arrow(axes, (previous, 0.45), (key - 0.05, 1.0), FIRST, width=2.5)
+    open_arrow(axes, (previous, 0.45), (key - 0.05, 1.0), FIRST, width=2.5)
     axes.text(key + 0.1, 0.72, f"block 1: “I come\nafter {letters[target - 1]}”", color=FIRST, va="center")
-    _arrow(axes, (key, 1.3), (1.5 * last - 0.05, 1.85), SECOND, width=2.5)
+    open_arrow(axes, (key, 1.3), (1.5 * last - 0.05, 1.85), SECOND, width=2.5)
     said = f"block 2: “who comes\nafter {letters[last]}?”"
     axes.text(1.5 * last + 0.15, 1.3, said, color=SECOND, va="center")
     axes.text(1.5 * last, 2.4, f"predicts {letters[target]}", weight="bold", **MIDDLE)
@@ -146,34 +144,9 @@ def plot_ablations(losses: Mapping[tuple[int, int], float], unchanged: float) ->
     )
 
 
-@style_context()
 def diagram_patching() -> None:
     """Show activation patching: one vector of the clean run is put into the corrupted run."""
-    figure, panels = plt.subplots(1, 2, figsize=(6.4, 2.7), sharey=True)
-    rows = (("clean run", "DKBD", CLEAN, "K"), ("corrupted run", "XKBD", CORRUPTED, "?"))
-    for axes, (title, letters, color, answer) in zip(panels, rows, strict=True):
-        for x, letter in enumerate(letters):
-            for depth in range(3):
-                patched = color == CORRUPTED and (x, depth) == (1, 1)
-                axes.plot(x, depth, "o", markersize=13, color=CLEAN if patched else color)
-            axes.plot([x, x], [0, 2], color="0.8", linewidth=4, zorder=0)
-            axes.text(x, -0.65, letter, **MIDDLE)
-        axes.text(3, 2.6, answer, weight="bold", **MIDDLE)
-        axes.set(title=title, xlim=(-0.5, 3.5), ylim=(-0.9, 2.9), xticks=[])
-        axes.set_yticks(range(3), [f"depth {depth}" for depth in range(3)])
-        axes.tick_params(length=0)
-        axes.grid(visible=False)
-        axes.spines[:].set_visible(False)
-    panels[1].annotate(
-        "", (0.8, 1), (1.25, 1), xycoords=panels[1].transData, textcoords=panels[0].transData,
-        arrowprops={"arrowstyle": "->", "linewidth": 2.5, "color": CLEAN},
-    )  # fmt: skip
-    show(
-        figure,
-        alt="Two grids of vectors, one column per letter, one row per depth. The clean run reads D K B D "
-        "and predicts K. The corrupted run reads X K B D. An arrow puts one vector of the clean run, that of "
-        "K at depth 1, in the same place of the corrupted run.",
-    )
+    show_picture(__file__, "patching")
 
 
 @style_context()
@@ -206,18 +179,3 @@ def _best_places(grid: Float[Tensor, "depths tokens"]) -> str:
         for depth, (value, x) in enumerate(zip(best.values.tolist(), best.indices.tolist(), strict=True))
     ]
     return "most " + ", ".join(places)
-
-
-def _framed(axes: Axes, x: float, y: float | int, text: str, color: str) -> None:
-    style = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": color, "linewidth": 2}
-    axes.text(x, y, text, bbox=style, **MIDDLE)
-
-
-def _arrow(
-    axes: Axes,
-    start: tuple[float | int, float | int],
-    end: tuple[float | int, float | int],
-    color: str,
-    width: float = 1.5,
-) -> None:
-    axes.annotate("", end, start, arrowprops={"arrowstyle": "->", "linewidth": width, "color": color})

@@ -6,75 +6,27 @@ from typing import TypeAlias
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from course_lib.viz.figures import show
+from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import trend
 
-GRAY, LIGHT, CHOSEN = "0.45", "0.95", "#cfe5f5"
 NEAR = 0.05  # relative error up to which a fitted law passes "near" the measured losses
-MIDDLE = {"ha": "center", "va": "center"}
 STYLES = ("o-", "s--", "^-.", "D:")
 Number: TypeAlias = float | int
 Predicted: TypeAlias = Callable[[Number, Number], float]  # of parameters and tokens: a loss
 Measured: TypeAlias = Sequence[tuple[Number, Number, float]]  # parameters, tokens, loss
 
 
-def _box(axes: Axes, x: Number, text: str, width: Number, color: str = LIGHT) -> None:
-    axes.add_patch(Rectangle((x, 0.3), width, 1.4, facecolor=color, edgecolor=GRAY))
-    axes.text(x + width / 2, 1.0, text, **MIDDLE)
-
-
-@style_context()
 def diagram_pretraining() -> None:
     """Show the two stages: pretraining on raw text, then fine-tuning the same weights on a few pairs."""
-    figure, axes = plt.subplots(figsize=(6.4, 1.5))
-    boxes = (("random\nweights", LIGHT), ("pretrained\nweights", CHOSEN), ("fine-tuned\nweights", CHOSEN))
-    for i, (text, color) in enumerate(boxes):
-        _box(axes, 4.3 * i, text, 2.0, color)
-    for i, (above, below) in enumerate(
-        (("pretraining", "much raw text"), ("fine-tuning", "few labeled pairs"))
-    ):
-        x = 4.3 * i + 2.1
-        axes.annotate("", (x + 2.1, 1.0), (x, 1.0), arrowprops={"arrowstyle": "-|>", "color": GRAY})
-        axes.text(x + 1.05, 1.35, above, **MIDDLE)
-        axes.text(x + 1.05, 0.55, below, **MIDDLE)
-    axes.set(xlim=(-0.1, 10.7), ylim=(0.1, 1.9))
-    axes.set_axis_off()
-    show(
-        figure,
-        alt="Random weights become pretrained weights by pretraining on much raw text; these become "
-        "fine-tuned weights by fine-tuning on few labeled pairs. The same weights go through both stages.",
-    )
+    show_picture(__file__, "pretraining")
 
 
-@style_context()
 def diagram_objectives() -> None:
     """Show what each token sees and predicts: next-token prediction, and masked language modeling."""
-    words = ["the", "old", "cook", "sings"]
-    figure, panels = plt.subplots(1, 2, figsize=(6.4, 2.9))
-    kinds = (
-        ("GPT: next token", words, [*words[1:], "EOS"], lambda q, k: k <= q),
-        ("BERT: masked token", ["the", "old", "[MASK]", "sings"], ["", "", "cook", ""], lambda q, k: True),
-    )
-    for axes, (title, inputs, labels, sees) in zip(panels, kinds, strict=True):
-        for query, label in enumerate(labels):
-            for key in range(len(inputs)):
-                if sees(query, key) and label:
-                    axes.plot((key, query), (0.35, 1.65), color=PALETTE[0], linewidth=1.2)
-            if label:
-                axes.text(query, 1.9, label, bbox={"facecolor": CHOSEN, "edgecolor": GRAY}, **MIDDLE)
-            axes.text(query, 0.1, inputs[query], bbox={"facecolor": LIGHT, "edgecolor": GRAY}, **MIDDLE)
-        axes.set(title=title, xlim=(-0.6, len(words) - 0.4), ylim=(-0.3, 2.3))
-        axes.set_axis_off()
-    show(
-        figure,
-        alt="Left, GPT: each of four tokens sees itself and the tokens before it, and predicts the next one: "
-        "four labels. Right, BERT: the third token is masked; it sees all four tokens and predicts the "
-        "original one, cook: one label.",
-    )
+    show_picture(__file__, "objectives")
 
 
 @style_context()

@@ -6,17 +6,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 from jaxtyping import Int, UInt8
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from course_lib.viz.figures import show
+from course_lib.viz.diagrams import MIDDLE
+from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import trend
 
-MIDDLE = {"ha": "center", "va": "center"}
-GRID, PATCHES, CLASS, POSITIONS, BLOCKS = PALETTE[1], PALETTE[0], PALETTE[3], PALETTE[2], "0.35"
+GRID, EVALUATED = PALETTE[1], PALETTE[2]
 MARKERS = "os^Dv"
-Point = tuple[float | int, float | int]
 Images = UInt8[Tensor, "images channels height width"]
 
 
@@ -39,83 +37,14 @@ def plot_patches(image: UInt8[Tensor, "channels height width"], size: int, alt: 
     show(figure, alt=alt)
 
 
-@style_context()
 def diagram_patch_embedding() -> None:
     """Show an image of 4 × 4 pixels, its four patches as rows of numbers, and the vectors made of them."""
-    figure, axes = plt.subplots(figsize=(6.4, 2.5))
-    colors = [PALETTE[i] for i in (0, 1, 2, 4)]
-    for pixel in range(16):
-        row, column = divmod(pixel, 4)
-        patch, place = 2 * (row // 2) + column // 2, 2 * (row % 2) + column % 2
-        _cell(axes, column, 3 - row, colors[patch], str(pixel))
-        _cell(axes, 7 + place, 3.3 - 1.2 * patch, colors[patch], str(pixel))
-    for patch, color in enumerate(colors):
-        y = 3.3 - 1.2 * patch
-        axes.text(6.7, y + 0.5, f"{patch}", color=color, weight="bold", ha="right", va="center")
-        for feature in range(3):
-            _cell(axes, 14 + feature, y, color, "", fill=True)
-        _arrow(axes, (11.2, y + 0.5), (13.8, y + 0.5))
-    _arrow(axes, (4.2, 2), (6.1, 2))
-    axes.text(5.1, 2.4, "cut", **MIDDLE)
-    axes.text(12.5, 4.6, "× W + b", **MIDDLE)
-    for x, words in ((2, "image"), (9, "flattened patches"), (15.5, "vectors")):
-        axes.text(x, 5.2, words, weight="bold", **MIDDLE)
-    axes.set(xlim=(-0.2, 17.2), ylim=(-0.6, 5.6))
-    axes.set_axis_off()
-    show(
-        figure,
-        alt="An image of 4 by 4 pixels, numbered 0 to 15 in reading order, is cut into four patches of 2 by "
-        "2 pixels. Flattened, patch 0 is 0 1 4 5, patch 1 is 2 3 6 7, patch 2 is 8 9 12 13, and patch 3 is "
-        "10 11 14 15. Each is multiplied by the same matrix W, plus b, and becomes a vector of 3 numbers.",
-    )
+    show_picture(__file__, "patch_embedding")
 
 
-@style_context()
 def diagram_vit() -> None:
     """Show a vision Transformer: patches, class token, positions, encoder blocks, head."""
-    figure, axes = plt.subplots(figsize=(6.4, 3.7))
-    names = ["class", "patch 0", "patch 1", "…", "patch 15"]
-    for x, name in enumerate(names):
-        color = CLASS if x == 0 else PATCHES
-        if name == "…":
-            axes.text(1.6 * x, 0.9, "…", size=14, **MIDDLE)
-            continue
-        if x:
-            axes.text(1.6 * x, -0.75, name, **MIDDLE)
-            _arrow(axes, (1.6 * x, -0.5), (1.6 * x, 0))
-        axes.add_patch(
-            Rectangle(
-                (1.6 * x - 0.4, 0), 0.8, 0.55, facecolor=color, edgecolor="0.2", hatch="" if x else "//"
-            )
-        )
-        axes.text(
-            1.6 * x, 1.1, f"+ p{'₀₁₂ ₁₆'[x] if x < 4 else '₁₆'}", color=POSITIONS, weight="bold", **MIDDLE
-        )
-        _arrow(axes, (1.6 * x, 1.4), (1.6 * x, 1.9))
-        _arrow(axes, (1.6 * x, 3.1), (1.6 * x, 3.55))
-        axes.add_patch(
-            Rectangle((1.6 * x - 0.4, 3.55), 0.8, 0.55, facecolor="0.85" if x else color, edgecolor="0.2",
-                      hatch="" if x else "//")
-        )  # fmt: skip
-    axes.text(0, -0.75, "class token", color=CLASS, **MIDDLE)
-    axes.add_patch(Rectangle((-0.7, 1.9), 7.8, 1.2, facecolor="white", edgecolor=BLOCKS, linewidth=2))
-    axes.text(3.2, 2.5, "encoder blocks, LayerNorm", **MIDDLE)
-    axes.text(7.4, 1.1, "positions", color=POSITIONS, va="center")
-    axes.text(7.4, 0.25, "vectors of\nwidth d_model", va="center")
-    axes.text(7.4, 3.8, "not read", color="0.4", va="center")
-    _arrow(axes, (0, 4.1), (0, 4.6))
-    axes.text(0, 4.95, "linear layer", **MIDDLE)
-    axes.annotate("logits of the classes", (1.2, 4.95), (2.0, 4.95), va="center",
-                  arrowprops={"arrowstyle": "<-", "linewidth": 1.5, "color": "0.3"})  # fmt: skip
-    axes.set(xlim=(-1.3, 9.9), ylim=(-1.1, 5.4))
-    axes.set_axis_off()
-    show(
-        figure,
-        alt="Diagram of a vision Transformer, from bottom to top. Each of 16 patches becomes a vector. A "
-        "class token comes before them. To each of the 17 vectors its position vector is added. They go "
-        "through the encoder blocks and a LayerNorm. Of the 17 results only that of the class token is "
-        "read: a linear layer turns it into the logits of the classes.",
-    )
+    show_picture(__file__, "vit")
 
 
 @style_context()
@@ -137,7 +66,7 @@ def plot_training(losses: Sequence[float], evaluations: Sequence[Mapping[str, fl
     above.plot(range(1, len(losses) + 1), losses, linewidth=1)
     above.set(ylabel="training loss", ylim=(0, 2.5))
     steps = [score["step"] for score in evaluations]
-    below.plot(steps, [score["accuracy"] for score in evaluations], "o-", color=POSITIONS)
+    below.plot(steps, [score["accuracy"] for score in evaluations], "o-", color=EVALUATED)
     below.set(xlabel="step", ylabel="validation accuracy", ylim=(0, 1.03))
     show(
         figure,
@@ -224,16 +153,3 @@ def draw_image(axes: Axes, image: UInt8[Tensor, "channels height width"]) -> Non
     axes.set(xticks=[], yticks=[])
     axes.spines[:].set_visible(False)
     axes.grid(visible=False)
-
-
-def _cell(axes: Axes, x: float | int, y: float | int, color: str, text: str, fill: bool = False) -> None:
-    """A square of side 1 with a text in it; (x, y) is its lower left corner."""
-    axes.add_patch(
-        Rectangle((x + 0.04, y + 0.04), 0.92, 0.92, facecolor=color if fill else "white", edgecolor=color,
-                  linewidth=2, alpha=0.75 if fill else 1)
-    )  # fmt: skip
-    axes.text(x + 0.5, y + 0.5, text, **MIDDLE)
-
-
-def _arrow(axes: Axes, start: Point, end: Point) -> None:
-    axes.annotate("", end, start, arrowprops={"arrowstyle": "->", "linewidth": 1.5, "color": "0.3"})

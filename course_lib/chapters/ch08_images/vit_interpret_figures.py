@@ -8,73 +8,22 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from course_lib.viz.figures import show
+from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import courses
 
-MIDDLE = {"ha": "center", "va": "center"}
 STYLES = ("o-", "s--", "^:", "D-.")
 NEAR = 0.1  # relative difference up to which a mean distance is "near" that of even attention
 
 
-@style_context()
 def diagram_class_row() -> None:
     """Show how the row of the class token in an attention matrix becomes a map over the image."""
-    weights = np.array([0.1, 0.4, 0.1, 0.1, 0.3])
-    names = ["class", "0", "1", "2", "3"]
-    figure, (matrix, grid) = plt.subplots(1, 2, figsize=(6.2, 2.9), width_ratios=(1.6, 1))
-    cells = np.full((5, 5), np.nan)
-    cells[0] = weights
-    matrix.imshow(cells, cmap="Blues", vmin=0, vmax=0.6)
-    for x, weight in enumerate(weights):
-        matrix.text(x, 0, f"{weight:.1f}", **MIDDLE)
-    for place in np.arange(0.5, 4):
-        matrix.axhline(place, color="0.8", linewidth=1)
-        matrix.axvline(place, color="0.8", linewidth=1)
-    matrix.plot([0.5, 4.5, 4.5, 0.5, 0.5], [-0.48, -0.48, 0.5, 0.5, -0.48], color=PALETTE[1], linewidth=3)
-    matrix.set_xticks(range(5), names)
-    matrix.set_yticks(range(5), names)
-    matrix.set(xlabel="keys", ylabel="queries", title="one head")
-    image = weights[1:].reshape(2, 2)
-    grid.imshow(image, cmap="Blues", vmin=0, vmax=0.6)
-    for (row, column), weight in np.ndenumerate(image):
-        grid.text(column, row, f"patch {2 * row + column}\n{weight:.1f}", **MIDDLE)
-    grid.set(xticks=[], yticks=[], title="the map")
-    for spine in grid.spines.values():
-        spine.set(visible=True, color=PALETTE[1], linewidth=3)
-    for axes in (matrix, grid):
-        axes.grid(visible=False)
-    show(
-        figure,
-        alt="Left, the attention matrix of five tokens: the class token and four patches. In its first "
-        "row, the class token gives 0.1 to itself and 0.4, 0.1, 0.1, 0.3 to the patches. Right, these "
-        "four weights as a map of two by two patches.",
-    )
+    show_picture(__file__, "class_row")
 
 
-@style_context()
 def diagram_rollout() -> None:
     """Show two tokens over two layers, and the weights of all paths from the input to the output."""
-    figure, axes = plt.subplots(figsize=(6.0, 2.7))
-    for token in (0, 1):
-        for depth, name in enumerate(("input", "after layer 1", "after layer 2")):
-            _framed(axes, 3 * depth, -token, f"token {token}", PALETTE[token])
-            if token == 0:
-                axes.text(3 * depth, 0.55, name, **MIDDLE)
-    for depth in (0, 1):
-        left, right = 3 * depth + 0.55, 3 * depth + 2.45
-        for start, end, weight, y in ((0, 0, "½", 0.14), (-1, 0, "½", -0.34), (-1, -1, "1", -0.86)):
-            axes.annotate("", (right, end), (left, start), arrowprops={"arrowstyle": "->", "color": "0.4"})
-            axes.text((left + right) / 2 - 0.25 * (start != end), y, weight, **MIDDLE)
-    axes.set(xlim=(-0.8, 6.8), ylim=(-1.4, 0.8))
-    axes.set_axis_off()
-    show(
-        figure,
-        alt="Two tokens over two layers, from left to right. In each layer token 0 takes one half from "
-        "itself and one half from token 1, and token 1 takes all from itself. One path of weight one quarter "
-        "leads from token 0 of the input to token 0 at the end. Two paths of weight one quarter and one half "
-        "lead there from token 1.",
-    )
+    show_picture(__file__, "rollout")
 
 
 @style_context()
@@ -223,8 +172,3 @@ def plot_causes(accuracies: Mapping[str, Sequence[float]]) -> None:
     axes.set(xlabel="accuracy (dots: seeds)", xlim=(0, 1.03))
     axes.grid(visible=False, axis="y")
     show(figure, alt=f"Bars of the accuracy, with one dot per seed, for {', '.join(accuracies)}.")
-
-
-def _framed(axes: Axes, x: float | int, y: float | int, text: str, color: str) -> None:
-    style = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": color, "linewidth": 2}
-    axes.text(x, y, text, bbox=style, **MIDDLE)

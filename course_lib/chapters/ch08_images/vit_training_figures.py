@@ -15,7 +15,7 @@ from course_lib.viz.figures import show
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import span, trend
 
-FIRST, SECOND, THIRD = PALETTE[0], PALETTE[1], PALETTE[2]
+FIRST, SECOND = PALETTE[0], PALETTE[1]
 MARKERS = "osD^v"
 
 

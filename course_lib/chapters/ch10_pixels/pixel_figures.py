@@ -1,6 +1,5 @@
 """Figures of chapter 10: pixels as tokens, the layer, its cost, noise, errors with and without attention."""
 
-import itertools
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
@@ -9,17 +8,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from course_lib.viz.diagrams import (
-    KEY,
-    LINE,
-    QUERY,
-    VALUE,
-    arrow,
-    box,
-    canvas,
-    rounded,
-)
-from course_lib.viz.figures import show
+from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import courses, span
 
@@ -27,101 +16,19 @@ STYLES = (("s-", PALETTE[0]), ("o--", PALETTE[1]), ("^:", PALETTE[2]))
 CLOSE = 1.2  # losses whose ratio is less end "close together"
 
 
-@style_context()
 def diagram_flatten() -> None:
     """Show an image of two channels and 2 × 3 pixels as a sequence of six vectors of width 2."""
-    figure, axes = canvas(62, 27)
-    axes.text(8, 25, "image", ha="center", va="center", weight="bold")
-    axes.text(47, 25, "sequence", ha="center", va="center", weight="bold")
-    channels = ((8, 18, "channel 0", "012345", QUERY), (8, 7, "channel 1", "abcdef", KEY))
-    for x, y, name, letters, color in channels:
-        for i, letter in enumerate(letters):
-            row, column = divmod(i, 3)
-            box(axes, (x - 4 + 4 * column, y + 2 - 4 * row), letter, 3.6, color)
-        axes.text(x + 8, y, name, ha="left", va="center")
-    arrow(axes, (26, 13), (31, 13))
-    for i, (first, second) in enumerate(zip(channels[0][3], channels[1][3], strict=True)):
-        x = 35 + 4.8 * i
-        box(axes, (x, 15), first, 3.6, QUERY)
-        box(axes, (x, 10.8), second, 3.6, KEY)
-        axes.text(x, 20, f"{i}", ha="center", va="center")
-        axes.text(x, 6, "row 0" if i == 1 else "row 1" if i == 4 else "", ha="center", va="center")
-    axes.text(32, 20, "pixel", ha="right", va="center")
-    show(
-        figure,
-        alt="An image of two channels, each with 2 rows of 3 pixels: 0 to 5 in channel 0, a to f in channel "
-        "1. An arrow leads to a sequence of six vectors: 0 a, 1 b, 2 c from the first row, 3 d, 4 e, 5 f "
-        "from the second.",
-    )
+    show_picture(__file__, "flatten")
 
 
-@style_context()
 def diagram_pixel_attention() -> None:
     """Show the layer: GroupNorm, a convolution of width 1 to 3 C channels, attention, projection, skip."""
-    figure, axes = canvas(62, 51)
-    rows = (
-        (3, "x, the pixels", "(batch, C, height, width)", LINE),
-        (12, "GroupNorm, flatten", "(batch, C, pixels)", LINE),
-        (21, "1×1 convolution", "(batch, 3 C, pixels)", QUERY),
-        (39, "1×1 convolution $W_O$", "(batch, C, pixels)", VALUE),
-        (48, "x + result", "(batch, C, height, width)", LINE),
-    )
-    for y, text, shape, color in rows:
-        box(axes, (20, y), text, 22, color)
-        axes.text(37, y, shape, ha="left", va="center")
-    box(axes, (20, 30), "attention between pixels", 26, KEY)
-    axes.text(37, 30, "weights (pixels, pixels)", ha="left", va="center")
-    for below, above in ((3, 12), (12, 21), (30, 39), (39, 48)):
-        arrow(axes, (20, below + 2), (20, above - 2))
-    for x, name in ((12, "Q"), (20, "K"), (28, "V")):
-        arrow(axes, (x, 23), (x, 28))
-        axes.text(x + 1, 25.5, name, ha="left", va="center")
-    axes.plot((9, 4, 4), (3, 3, 48), "--", color=LINE, linewidth=1.4)
-    arrow(axes, (4, 48), (9, 48))
-    axes.text(2, 25, "skip connection", rotation=90, ha="center", va="center")
-    show(
-        figure,
-        alt="Diagram of the layer, from bottom to top: pixels x, GroupNorm and flattening, a 1×1 convolution "
-        "to 3 C channels called Q, K and V, attention between all pixels, a 1×1 convolution W_O back to C "
-        "channels. A dashed skip connection leads from x to the sum at the top.",
-    )
+    show_picture(__file__, "pixel_attention")
 
 
-@style_context()
 def diagram_unet() -> None:
     """Show a UNet of four levels with attention at the two coarse ones."""
-    figure, axes = canvas(64, 40)
-    middle, convolutions, both = 38.5, (4, LINE, "convolutions"), (5.6, KEY, "convolutions\nattention")
-    levels = (
-        (36, 20, "64 × 64", convolutions),
-        (26.5, 24, "32 × 32", convolutions),
-        (16, 28, "16 × 16", both),
-        (4.5, middle, "8 × 8", both),
-    )
-    for y, left, side, (height, color, text) in levels:
-        axes.axhspan(y - height / 2 - 1.1, y + height / 2 + 1.1, color="0.94", zorder=0)
-        axes.text(1, y, side, ha="left", va="center", weight="bold")
-        for x in {left, 2 * middle - left}:
-            axes.add_patch(rounded((x, y), 13, height, color))
-            axes.text(x, y, text, ha="center", va="center")
-        if left != middle:
-            axes.plot((left + 7, 2 * middle - left - 8), (y, y), "--", color=LINE, linewidth=1.4)
-            arrow(axes, (2 * middle - left - 8.5, y), (2 * middle - left - 7, y))
-    for (y, x, _, here), (below, inner, _, there) in itertools.pairwise(levels):
-        top, bottom = y - here[0] / 2 - 0.3, below + there[0] / 2 + 0.3
-        start, end = x + 1, inner - 1 if inner < middle else middle - 4
-        arrow(axes, (start, top), (end, bottom))
-        arrow(axes, (2 * middle - end, bottom), (2 * middle - start, top))
-    axes.text(middle, 37.3, "skip connection", ha="center", va="center")
-    axes.text(24.5, 31.4, "halve the sides", ha="left", va="center")
-    axes.text(52.5, 31.4, "double the sides", ha="right", va="center")
-    show(
-        figure,
-        alt="Diagram of a UNet in the shape of a U, one row per level. On the way down, convolutions at 64 "
-        "by 64 and 32 by 32 pixels, then convolutions and attention at 16 by 16 and, at the bottom, at 8 by "
-        "8. The way up has the same levels. At all but the coarsest, a dashed skip connection leads "
-        "straight across.",
-    )
+    show_picture(__file__, "unet")
 
 
 @style_context()

@@ -1,14 +1,10 @@
 """The figures of chapters 0 and 1: legible words that do not overlap, the right numbers, and alt text."""
 
-import itertools
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
-from helpers.drawn_text import Draw, drawing, undrawn
-from matplotlib.figure import Figure
-from matplotlib.text import Text
+from helpers.drawn_text import Draw, figure_tests
 
 from course_lib import viz
 from course_lib.chapters.ch00_why_attention import recurrence_figures
@@ -36,7 +32,6 @@ def seeds() -> None:
 
 
 FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and what its alt text says
-    "softmax": (softmax_figures.diagram_softmax, "weights 1/8, 2/8, 5/8, whose sum is 1"),
     "temperature": (temperature, "all 3 weights approach 1/3"),
     "both axes": (both_axes, "the rows sum to 0.9, 1.1, 1.0"),
     "walks": (lambda: softmax_figures.plot_random_walks(WALKS), "3 dot products .* About 7 in 10"),
@@ -48,8 +43,6 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
         lambda: softmax_figures.plot_widths(BY_WIDTH, BY_WIDTH, "gradient", log=True),
         "of the gradient over the width d",
     ),
-    "recurrence": (recurrence_figures.diagram_recurrence, "from the first input to the last state"),
-    "paths": (recurrence_figures.diagram_paths, "one direct line"),
     "reach": (lambda: recurrence_figures.plot_reach({"GRU": 0.5 ** torch.arange(9)}), "steps back"),
     "query path": (
         lambda: recurrence_figures.plot_query_path(KEYS, KEYS[:2], ("red", "green", "blue")),
@@ -59,40 +52,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
 }
 
 
-@pytest.fixture
-def draw() -> Iterator[Draw]:
-    with drawing(FIGURES, recurrence_figures, softmax_figures) as by_name:
-        yield by_name
-
-
-def words(figure: Figure) -> list[Text]:
-    drawn = set(figure.findobj(Text)) - set(undrawn(figure))
-    return [text for text in drawn if text.get_visible() and text.get_text().strip()]
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_words_are_legible_inside_the_figure_and_apart(name: str, draw: Draw) -> None:
-    figure, _ = draw(name)
-    boxes = {text: text.get_window_extent() for text in words(figure)}
-    assert min(text.get_fontsize() for text in boxes) >= 9
-    for one, box in boxes.items():
-        assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1, one
-    for one, other in itertools.combinations(boxes, 2):
-        assert not boxes[one].overlaps(boxes[other]), (one.get_text(), other.get_text())
-
-
-@pytest.mark.parametrize(("name", "said"), [(name, said) for name, (_, said) in FIGURES.items()])
-def test_the_alt_text_has_the_numbers(name: str, said: str, draw: Draw) -> None:
-    assert re.search(said, draw(name)[1])
-
-
-def test_the_bars_of_softmax_are_a_softmax(draw: Draw) -> None:
-    figure, _ = draw("softmax")
-    scores, exponentials, weights = (
-        torch.tensor([float(bar.get_height()) for bar in axes.patches]) for axes in figure.axes
-    )
-    assert torch.allclose(exponentials, scores.exp())
-    assert torch.allclose(weights, scores.softmax(-1))
+draw, test_each_figure = figure_tests(FIGURES, recurrence_figures, softmax_figures)
 
 
 def test_every_seed_is_a_dot_and_the_line_is_their_mean(draw: Draw) -> None:

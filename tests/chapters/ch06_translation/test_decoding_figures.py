@@ -1,13 +1,12 @@
 """The figures of chapter 6b: legible words that do not overlap, the right numbers, and alt text."""
 
 import math
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
 import torch
-from helpers.drawn_text import Draw, assert_legible, drawing
+from helpers.drawn_text import Draw, figure_tests
 
 from course_lib import viz
 from course_lib.chapters.ch06_translation import decoding_figures as drawn
@@ -31,21 +30,10 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
     ),
     "cost": (lambda: drawn.plot_decoding_cost((5, 10), COST, COST), "counted and measured"),
     "truncation": (lambda: viz.plot_truncation(("a", "b", "c"), TRUNCATED), "k = 2: 0.62, 0.38, 0.00"),
-    "speculative": (drawn.diagram_speculative, "one after them.*first two agree, the third does not"),
 }
 
 
-@pytest.fixture
-def draw() -> Iterator[Draw]:
-    with drawing(FIGURES, drawn) as by_name:
-        yield by_name
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_legible_and_its_alt_text_has_the_numbers(name: str, draw: Draw) -> None:
-    figure, alt = draw(name)
-    assert re.search(FIGURES[name][1], alt)
-    assert_legible(figure)
+draw, test_each_figure = figure_tests(FIGURES, drawn)
 
 
 def test_the_tokens_of_the_tree_have_their_conditional_probabilities(draw: Draw) -> None:

@@ -1,11 +1,10 @@
 """The figures of chapter 6d: legible words that do not overlap, the right numbers, and alt text."""
 
 import itertools
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from helpers.drawn_text import Draw, assert_legible, drawing
+from helpers.drawn_text import Draw, figure_tests
 
 from course_lib.chapters.ch06_translation import real_data_figures as figures
 from course_lib.chapters.ch06_translation import real_words
@@ -26,7 +25,6 @@ STEPS = [("", list("␣come")), ("c + o", ["␣", "co", "m", "e"])]
 
 DRAWN: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and what its alt text says
     "ranks": (lambda: figures.plot_ranks(WORDS.counts), "from 13,335.* fall to 1 at rank 20,000"),
-    "cuts": (figures.diagram_cuts, "3 words, 5 subwords, 17 characters, 19 bytes"),
     "merges": (lambda: figures.diagram_merges(STEPS), r"c \+ o: ␣ co m e"),
     "lengths": (lambda: figures.plot_lengths(WORDS.lengths, WORDS.words, WORDS.characters), "30 without any"),
     "losses": (lambda: figures.plot_held_out_losses(CURVES, "Real", alt="Two curves."), "Two curves"),
@@ -38,17 +36,7 @@ DRAWN: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and w
 }
 
 
-@pytest.fixture
-def draw() -> Iterator[Draw]:
-    with drawing(DRAWN, figures) as by_name:
-        yield by_name
-
-
-@pytest.mark.parametrize("name", DRAWN)
-def test_words_are_legible_and_the_alt_text_has_the_numbers(name: str, draw: Draw) -> None:
-    figure, alt = draw(name)
-    assert re.search(DRAWN[name][1], alt)
-    assert_legible(figure)
+draw, test_each_figure = figure_tests(DRAWN, figures)
 
 
 def test_each_way_to_cut_keeps_the_sentence() -> None:

@@ -1,11 +1,10 @@
 """The figures of chapter 6c: legible, the right matches and heights, and alt text."""
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
-from helpers.drawn_text import Draw, assert_legible, drawing
+from helpers.drawn_text import Draw, figure_tests
 
 from course_lib.chapters.ch06_translation import score_figures
 from course_lib.chapters.ch06_translation.score_figures import match_ngrams
@@ -48,17 +47,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
 }
 
 
-@pytest.fixture
-def draw() -> Iterator[Draw]:
-    with drawing(FIGURES, score_figures) as by_name:
-        yield by_name
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_words_are_legible_and_the_alt_text_has_the_facts(name: str, draw: Draw) -> None:
-    figure, alt = draw(name)
-    assert re.search(FIGURES[name][1], alt)
-    assert_legible(figure)
+draw, test_each_figure = figure_tests(FIGURES, score_figures)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

@@ -3,8 +3,6 @@
 import matplotlib.pyplot as plt
 import pytest
 import torch
-import torch.nn.functional as F
-from helpers.drawn_text import assert_legible, texts
 from matplotlib.figure import Figure
 
 from course_lib.chapters.ch06_translation import translation_figures as figures
@@ -22,24 +20,6 @@ def shown(monkeypatch: pytest.MonkeyPatch):
     plt.close("all")
 
 
-def test_the_shift_is_legible_and_shown_with_its_words(shown: list) -> None:
-    figures.diagram_shift()
-    ((figure, alt),) = shown
-    assert_legible(figure)
-    assert "inputs are [BOS] El gato duerme .;" in alt and "labels are El gato duerme . [EOS]" in alt
-
-
-def test_each_label_is_the_next_input_in_the_diagram(shown: list) -> None:
-    rows: dict[float, dict[float, str]] = {}
-    for text in texts(figures.shift_figure()):
-        x, y = text.get_position()
-        if x >= figures.FIRST and y in (12, 30):
-            rows.setdefault(y, {})[x] = text.get_text()
-    inputs, labels = rows[12], rows[30]
-    assert len(inputs) == len(labels) == 5 and inputs[figures.FIRST] == "[BOS]"
-    assert all(inputs[x + figures.STEP] == label for x, label in labels.items() if label != "[EOS]")
-
-
 def test_losses_are_averaged(shown: list) -> None:
     figures.plot_losses(LOSSES, mean_of=20, alt="Both fall.")
     ((figure, alt),) = shown
@@ -55,20 +35,3 @@ def test_cross_attention_has_a_row_for_each_predicted_token(shown: list) -> None
     axes = figure.axes[0]
     assert (axes.get_ylabel(), axes.get_xlabel(), alt) == ("predicts", "attends to", "Two rows.")
     assert [label.get_text() for label in axes.get_yticklabels()] == ["el", "gato"]
-
-
-def test_the_smoothed_targets_drawn_are_those_of_cross_entropy(shown: list) -> None:
-    figures.plot_label_smoothing(("b", "a"), ("a", "b", "c", "d"), epsilon=0.2)
-    ((figure, alt),) = shown
-    assert_legible(figure)
-    assert "ε = 0.2: 0.85 at the label and 0.05 at each other" in alt
-    one_hot, drawn = (torch.tensor(axes.collections[0].get_array()) for axes in figure.axes)
-    logits, labels = torch.randn(2, 4, generator=torch.Generator().manual_seed(0)), torch.tensor([1, 0])
-    assert torch.equal(one_hot.argmax(dim=1), labels) and one_hot.sum() == 2
-    expected = F.cross_entropy(logits, labels, label_smoothing=0.2)
-    assert torch.isclose(-(drawn * logits.log_softmax(dim=-1)).sum(dim=1).mean(), expected)
-
-
-def test_a_label_comes_from_the_vocabulary() -> None:
-    with pytest.raises(ValueError, match="x"):
-        figures.plot_label_smoothing(("x",), ("a", "b"))

@@ -1,10 +1,9 @@
 """The figures of chapter 7d: legible words that do not overlap, the right numbers, and alt text."""
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from helpers.drawn_text import Draw, assert_legible, drawing, texts
+from helpers.drawn_text import Draw, figure_tests, texts
 
 from course_lib.chapters.ch07_language_models import adapting_figures as figures
 
@@ -15,22 +14,11 @@ RUNS = {
 
 DRAWN: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and what its alt text says
     "labels": (figures.diagram_answer_labels, "BOS please sort : d b EOS b d EOS.* counts, b,"),
-    "dpo": (figures.diagram_dpo, "frozen reference.* chosen answer, which should rise"),
     "accuracies": (lambda: figures.plot_accuracies(RUNS, alt="Fine-tuning is ahead."), "is ahead"),
 }
 
 
-@pytest.fixture
-def draw() -> Iterator[Draw]:
-    with drawing(DRAWN, figures) as by_name:
-        yield by_name
-
-
-@pytest.mark.parametrize("name", DRAWN)
-def test_words_are_legible_and_the_alt_text_says_what_they_do(name: str, draw: Draw) -> None:
-    figure, alt = draw(name)
-    assert re.search(DRAWN[name][1], alt), alt
-    assert_legible(figure)
+draw, test_each_figure = figure_tests(DRAWN, figures)
 
 
 def test_the_answer_alone_has_labels(draw: Draw) -> None:

@@ -1,17 +1,15 @@
 """The figures of chapter 7: legible words that do not overlap, the right numbers, and alt text."""
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from helpers.drawn_text import Draw, assert_legible, drawing
+from helpers.drawn_text import Draw, figure_tests
 
 from course_lib.chapters.ch07_language_models import gpt_figures as drawn
 
 STEPS, LOSSES, LEVELS = (0, 50, 100), (6.2, 3.4, 2.6), {"bigram": 3.9, "table": 2.7}
 FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and what its alt text says
     "next token": (drawn.diagram_next_token, "5 tokens is 4 questions.*The cat → sleeps.*sleeps [.] → She"),
-    "gpt": (drawn.diagram_gpt, "bottom to top.*causal mask.*weight tying"),
     "training": (
         lambda: drawn.plot_against_baseline(STEPS, LOSSES, LEVELS),
         "100 steps.* starts above “bigram” and “table”, and ends below “bigram” and “table”",
@@ -23,17 +21,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
 }
 
 
-@pytest.fixture
-def draw() -> Iterator[Draw]:
-    with drawing(FIGURES, drawn) as by_name:
-        yield by_name
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_legible_and_its_alt_text_says_what_it_shows(name: str, draw: Draw) -> None:
-    figure, alt = draw(name)
-    assert re.search(FIGURES[name][1], alt, re.DOTALL)
-    assert_legible(figure)
+draw, test_each_figure = figure_tests(FIGURES, drawn)
 
 
 def test_each_question_reads_a_prefix_and_predicts_the_token_after_it(draw: Draw) -> None:

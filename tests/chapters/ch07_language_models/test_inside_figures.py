@@ -1,11 +1,9 @@
 """The figures of chapter 7b: legible words that do not overlap, the right numbers, and alt text."""
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pytest
 import torch
-from helpers.drawn_text import Draw, assert_legible, drawing, texts
+from helpers.drawn_text import Draw, figure_tests, texts
 
 from course_lib.chapters.ch07_language_models import inside_figures as drawn
 
@@ -22,7 +20,6 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
     ),
     "maps": (lambda: drawn.plot_head_maps({"2.1": BACK, "1.1": torch.eye(8)}), "3 positions .*: mostly 0"),
     "ablations": (lambda: drawn.plot_ablations(LOSSES, 0.2), "without a head of block 1"),
-    "patching": (drawn.diagram_patching, "K at depth 1"),
     "patched": (
         lambda: drawn.plot_patching({"answer": GRID, "nothing": 0 * GRID}, ["D", "K", "B"]),
         "answer: most at depth 0 token 2, at depth 1 token 2, at depth 2 token 3; nothing: most .* 0 none",
@@ -30,17 +27,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
 }  # fmt: skip
 
 
-@pytest.fixture
-def draw() -> Iterator[Draw]:
-    with drawing(FIGURES, drawn) as by_name:
-        yield by_name
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_legible_and_its_alt_text_has_the_facts(name: str, draw: Draw) -> None:
-    figure, alt = draw(name)
-    assert re.search(FIGURES[name][1], alt)
-    assert_legible(figure)
+draw, test_each_figure = figure_tests(FIGURES, drawn)
 
 
 def test_the_curve_averages_groups_of_steps(draw: Draw) -> None:

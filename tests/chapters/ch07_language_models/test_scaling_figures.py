@@ -1,11 +1,9 @@
 """The figures of chapter 7c: legible words that do not overlap, the right numbers, and alt text."""
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from helpers.drawn_text import Draw, assert_legible, drawing
-from matplotlib.lines import Line2D
+from helpers.drawn_text import Draw, figure_tests
 
 from course_lib.chapters.ch07_language_models import scaling_figures as figures
 
@@ -29,8 +27,6 @@ MEASURED = [(n, d, law(n, d)) for n in (6000, 25_000, 100_000, 400_000) for d in
 LARGER = (983_040, 1.48, 1.4, 1.55)
 
 DRAWN: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and what its alt text says
-    "pretraining": (figures.diagram_pretraining, "raw text; .* few labeled pairs"),
-    "objectives": (figures.diagram_objectives, "four labels.* cook: one label"),
     "gap": (lambda: figures.plot_gap(STEPS, GAPS), "pairs only: from 0.2 .* to 5.2 .* denoising: from 0.1"),
     "gain": (lambda: figures.plot_pretraining_gain(SCORES), "denoising: 9.0 with 250, 34.0 with 1,000"),
     "power law": (
@@ -56,28 +52,7 @@ DRAWN: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and w
 }
 
 
-@pytest.fixture
-def draw() -> Iterator[Draw]:
-    with drawing(DRAWN, figures) as by_name:
-        yield by_name
-
-
-@pytest.mark.parametrize("name", DRAWN)
-def test_words_are_legible_and_the_alt_text_has_the_numbers(name: str, draw: Draw) -> None:
-    figure, alt = draw(name)
-    assert re.search(DRAWN[name][1], alt), alt
-    assert_legible(figure)
-
-
-def arrows(lines: list[Line2D]) -> set[tuple[int, int]]:
-    """Key and query of each line of a panel."""
-    return {tuple(int(x) for x in line.get_xdata()) for line in lines}
-
-
-def test_the_next_token_sees_the_left_and_the_masked_one_both_sides(draw: Draw) -> None:
-    left, right = draw("objectives")[0].axes
-    assert arrows(left.lines) == {(key, query) for query in range(4) for key in range(query + 1)}
-    assert arrows(right.lines) == {(key, 2) for key in range(4)}
+draw, test_each_figure = figure_tests(DRAWN, figures)
 
 
 def test_the_interval_and_the_larger_run_are_where_they_belong(draw: Draw) -> None:

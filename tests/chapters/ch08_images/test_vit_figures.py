@@ -1,11 +1,9 @@
 """The figures of chapter 8: legible words that do not overlap, the right numbers, and alt text."""
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pytest
 import torch
-from helpers.drawn_text import Draw, assert_legible, drawing, texts
+from helpers.drawn_text import Draw, figure_tests
 
 from course_lib.chapters.ch08_images import vit_figures as drawn
 
@@ -15,8 +13,6 @@ SCORES = {"baseline": [0.95, 0.93, 0.96], "no positions": [0.71, 0.72, 0.74]}
 EVALUATIONS: list[dict[str, float | int]] = [{"step": 20, "accuracy": 0.5}, {"step": 40, "accuracy": 0.95}]
 FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and what its alt text says
     "patches": (lambda: drawn.plot_patches(IMAGES[0], 1, alt="A four."), "A four"),
-    "embedding": (drawn.diagram_patch_embedding, "patch 1 is 2 3 6 7"),
-    "model": (drawn.diagram_vit, "only that of the class token is read"),
     "rows": (lambda: drawn.plot_image_rows({"original": IMAGES, "other": IMAGES}, alt="Two rows."), "Two"),
     "training": (lambda: drawn.plot_training([2.3] * 40, EVALUATIONS), "validation accuracy"),
     "confusion": (lambda: drawn.plot_confusion(TABLE, list("012")), "3 by 3"),
@@ -25,28 +21,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
 }
 
 
-@pytest.fixture
-def draw() -> Iterator[Draw]:
-    with drawing(FIGURES, drawn) as by_name:
-        yield by_name
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_legible_and_its_alt_text_has_the_facts(name: str, draw: Draw) -> None:
-    figure, alt = draw(name)
-    assert re.search(FIGURES[name][1], alt)
-    assert_legible(figure)
-
-
-def test_each_patch_of_the_diagram_holds_the_pixels_that_its_alt_text_names(draw: Draw) -> None:
-    figure, alt = draw("embedding")
-    rows: dict[float, list[tuple[float, str]]] = {}
-    for text in texts(figure):
-        x, y = text.get_position()
-        if 7 < x < 11 and text.get_text().isdigit():
-            rows.setdefault(y, []).append((x, text.get_text()))
-    read = [" ".join(word for _, word in sorted(rows[y])) for y in sorted(rows, reverse=True)]
-    assert read == re.findall(r"patch \d is ((?:\d+ ?)+\d)", alt)
+draw, test_each_figure = figure_tests(FIGURES, drawn)
 
 
 def test_the_patches_below_the_image_are_cut_in_reading_order(draw: Draw) -> None:

@@ -1,11 +1,9 @@
 """The figures of chapter 8b: legible words that do not overlap, the right numbers, and alt text."""
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pytest
 import torch
-from helpers.drawn_text import Draw, assert_legible, drawing
+from helpers.drawn_text import Draw, figure_tests
 
 from course_lib.chapters.ch08_images import vit_interpret_figures as drawn
 
@@ -14,8 +12,6 @@ MAPS = {"layer 1": IMAGES[:, :4, :4], "rollout": IMAGES[:, 4:, 4:]}
 RUNS = {"most attended": [[0.8, 0.6], [0.7, 0.4]], "random": [[0.9, 0.8], [0.9, 0.9]]}
 SIMILAR = torch.eye(16).reshape(4, 4, 4, 4)
 FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and what its alt text says
-    "row": (drawn.diagram_class_row, "0.1 to itself and 0.4, 0.1, 0.1, 0.3"),
-    "rollout": (drawn.diagram_rollout, "one quarter"),
     "looks": (lambda: drawn.plot_looks(IMAGES, MAPS), "2 images.* layer 1, rollout"),
     "images": (
         lambda: drawn.plot_images(dict.fromkeys(("most attended", "most ink", "random", "none"), IMAGES[0])),
@@ -34,17 +30,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
 }  # fmt: skip
 
 
-@pytest.fixture
-def draw() -> Iterator[Draw]:
-    with drawing(FIGURES, drawn) as by_name:
-        yield by_name
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_legible_and_its_alt_text_has_the_facts(name: str, draw: Draw) -> None:
-    figure, alt = draw(name)
-    assert re.search(FIGURES[name][1], alt)
-    assert_legible(figure)
+draw, test_each_figure = figure_tests(FIGURES, drawn)
 
 
 def test_the_curves_start_together_and_are_means_over_the_runs(draw: Draw) -> None:

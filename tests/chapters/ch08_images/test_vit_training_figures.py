@@ -1,11 +1,10 @@
 """The figures of chapter 8c: legible words that do not overlap, the right numbers, and alt text."""
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
-from helpers.drawn_text import Draw, assert_legible, drawing, texts
+from helpers.drawn_text import Draw, figure_tests, texts
 
 from course_lib.chapters.ch08_images import vit_training_figures as drawn
 from course_lib.datasets.image_sets import CIFAR10
@@ -54,17 +53,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
 }  # fmt: skip
 
 
-@pytest.fixture
-def draw() -> Iterator[Draw]:
-    with drawing(FIGURES, drawn) as by_name:
-        yield by_name
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_legible_and_its_alt_text_has_the_facts(name: str, draw: Draw) -> None:
-    figure, alt = draw(name)
-    assert re.search(FIGURES[name][1], alt)
-    assert_legible(figure)
+draw, test_each_figure = figure_tests(FIGURES, drawn)
 
 
 def test_a_mixed_label_names_both_classes(draw: Draw) -> None:

@@ -1,12 +1,10 @@
 """The figures of chapter 9: legible words that do not overlap, the right numbers, and alt text."""
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from helpers.drawn_text import Draw, assert_legible, drawing
+from helpers.drawn_text import Draw, figure_tests
 
-from course_lib import viz
 from course_lib.chapters.ch09_classification import classification_figures as drawn
 
 SEEDS = {"class token": [98.9, 98.1, 98.3], "causal, last token": [99.1, 99.2, 97.0], "frozen": [61.0]}
@@ -23,21 +21,10 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
         "class token; causal, last token; frozen. Lines: bag of words",
     ),
     "attention": (lambda: drawn.plot_class_attention([WEIGHTS, WEIGHTS]), "2 bar charts"),
-    "lora": (viz.diagram_lora, "B starts at zero"),
 }
 
 
-@pytest.fixture
-def draw() -> Iterator[Draw]:
-    with drawing(FIGURES, drawn) as by_name:
-        yield by_name
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_legible_and_its_alt_text_has_the_facts(name: str, draw: Draw) -> None:
-    figure, alt = draw(name)
-    assert re.search(FIGURES[name][1], alt)
-    assert_legible(figure)
+draw, test_each_figure = figure_tests(FIGURES, drawn)
 
 
 def test_every_seed_is_a_dot_and_the_stroke_is_their_mean(draw: Draw) -> None:

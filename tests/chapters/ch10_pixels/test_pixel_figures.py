@@ -1,11 +1,9 @@
 """The figures of chapter 10: legible words that do not overlap, the right numbers, and alt text."""
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pytest
 import torch
-from helpers.drawn_text import Draw, assert_legible, drawing
+from helpers.drawn_text import Draw, figure_tests
 
 from course_lib.chapters.ch10_pixels import pixel_figures as drawn
 
@@ -22,9 +20,6 @@ ERRORS = {
 DIGITS = torch.zeros(6, 1, 8, 8)
 STRIPES = torch.zeros(2, 1, 4, 12)
 FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and what its alt text says
-    "flatten": (drawn.diagram_flatten, "0 a, 1 b, 2 c from the first row"),
-    "layer": (drawn.diagram_pixel_attention, "3 C channels called Q, K and V"),
-    "unet": (drawn.diagram_unet, "attention at 16 by 16"),
     "digits": (
         lambda: drawn.plot_pictures(
             {"with": DIGITS, "without": DIGITS}, [f"t = {t}" for t in range(6)], alt="Six digits."
@@ -42,17 +37,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
 }
 
 
-@pytest.fixture
-def draw() -> Iterator[Draw]:
-    with drawing(FIGURES, drawn) as by_name:
-        yield by_name
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_legible_and_its_alt_text_has_the_facts(name: str, draw: Draw) -> None:
-    figure, alt = draw(name)
-    assert re.search(FIGURES[name][1], alt)
-    assert_legible(figure)
+draw, test_each_figure = figure_tests(FIGURES, drawn)
 
 
 def test_each_seed_is_a_line_of_its_own(draw: Draw) -> None:

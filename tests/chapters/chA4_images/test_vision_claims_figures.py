@@ -1,11 +1,9 @@
 """The figures of appendix A4: legible words that do not overlap, the right numbers, and alt text."""
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pytest
 import torch
-from helpers.drawn_text import Draw, assert_legible, drawing, texts
+from helpers.drawn_text import Draw, figure_tests, texts
 
 from course_lib.chapters.chA4_images import vision_claims_figures as drawn
 
@@ -25,17 +23,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
 }
 
 
-@pytest.fixture
-def draw() -> Iterator[Draw]:
-    with drawing(FIGURES, drawn) as by_name:
-        yield by_name
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_legible_and_its_alt_text_has_the_facts(name: str, draw: Draw) -> None:
-    figure, alt = draw(name)
-    assert re.search(FIGURES[name][1], alt)
-    assert_legible(figure)
+draw, test_each_figure = figure_tests(FIGURES, drawn)
 
 
 def test_every_value_bears_the_number_of_its_patch(draw: Draw) -> None:
