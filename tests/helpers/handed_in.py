@@ -163,7 +163,7 @@ def write_all(folder: Path) -> None:
     (folder / "empty").mkdir()
     own = folder / "with_folder" / "week 1"
     own.mkdir(parents=True)
-    (own / "my copy (2).ipynb").write_text(notebook([RIGHT, CHECK]), encoding="utf-8")
+    (own / "my copy (2).ipynb").write_text(notebook([RIGHT, CHECK]), encoding="utf-8-sig")  # of Windows
     for name in ("course_lib.py", "usercustomize.py", "sitecustomize.py", "torch.py"):
         (own / name).write_text(SHADOW, encoding="utf-8")
     (own / ".ipynb_checkpoints").mkdir()
