@@ -33,6 +33,7 @@ NEEDS = {
 EXPECTED = {  # by name: their modules need packages that may be missing
     "ValueError",
     "OSError",
+    "SafetensorError",  # a full disk, where another package writes
     "SetUpError",
     "DataSetUnavailable",
     "Diverged",

@@ -50,7 +50,7 @@ MET_BY_STUDENTS = {  # exported names
         RandomCrop RandomFlip Mixup CutMix PrefixLMBatches PrefixLMLoss mask_tokens add_noise dpo_loss
         load_run classify DPOLoss sequence_log_prob Diffusion DiffusionLoss reverse_process""",
     "pretrained": "load_gpt2 load_bert load_vit",
-    "exercises": "recall conclude quiz",
+    "exercises": "recall conclude my_prediction quiz",
 }
 
 

@@ -1,7 +1,7 @@
 """A student's work in a notebook, carried over into a newer version of it, cell by cell.
 
 Standard library only. Cells are matched by their ids, and exercises also by theirs, since old editors drop
-the ids of cells. Outputs come with the cell that they belong to, so they never conflict.
+the ids of cells. The questions that are answered in writing or by letters count as exercises here. Outputs come with the cell that they belong to, so they never conflict.
 """
 
 import copy
@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-CHECKED = re.compile(r"""\bcheck\(\s*["'](\w+\.\w+)["']""")
+ASKED = re.compile(r"""\b(check|recall|my_prediction|conclude)\(\s*["'](\w+(?:\.\w+)?)["']\s*,""")
+NOT_YET = re.compile(r"(?i)\bnot (?:tried|answered|predicted|written) yet\b")
 Cell = dict[str, Any]
 
 
@@ -133,14 +134,17 @@ def text(cell: Cell) -> str:
 
 
 def exercises(cell: Cell) -> list[str]:
-    """The exercises that a cell checks."""
-    return CHECKED.findall(text(cell)) if cell.get("cell_type") == "code" else []
+    """The exercises that a cell checks, and the questions that it answers, such as "recall 05"."""
+    found = ASKED.findall(text(cell)) if cell.get("cell_type") == "code" else []
+    return [key if function == "check" else f"{function} {key}" for function, key in found]
 
 
 def tried(cell: Cell) -> bool:
     """Whether a cell's output is that of an attempt; the notebooks are delivered with "not tried yet"."""
-    said = "".join("".join(output.get("text", "")) for output in cell.get("outputs", []))
-    return bool(said) and not all(f"{one}: not tried yet" in said for one in exercises(cell))
+    outputs = cell.get("outputs", [])
+    texts = [one.get("text") or one.get("data", {}).get("text/plain", "") for one in outputs]
+    said = "".join(map("".join, texts))
+    return bool(said) and len(NOT_YET.findall(said)) < len(exercises(cell))
 
 
 def label(cell: Cell) -> str:

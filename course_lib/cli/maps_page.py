@@ -16,6 +16,7 @@ from typing import Any
 from course_lib.chapters import ch06_translation as ch06
 from course_lib.chapters import ch07_language_models as ch07
 from course_lib.chapters.ch03_heads.heads_widget import SENTENCE
+from course_lib.chapters.ch07_language_models import logit_lens_widget, text_attention_widget
 from course_lib.chapters.gallery import exhibits, maker
 from course_lib.cli.explorer_page import EXAMPLES as MODEL_EXAMPLES
 from course_lib.cli.explorer_page import HOME, OLD_BROWSER, compressed, write_page
@@ -23,7 +24,6 @@ from course_lib.experiments.real_translator import real_translator
 from course_lib.widgets.map_explorer import MapExplorer
 from course_lib.widgets.modules import joined
 from course_lib.widgets.recording import Recorder
-from course_lib.widgets.toy_lm import PREFIXES, QUESTIONS
 
 TEMPLATE = Path(__file__).with_name("templates") / "maps.html"
 SENTENCES = MODEL_EXAMPLES["translator"]
@@ -39,15 +39,15 @@ WORDS = (
     "one two three four five six seven",
     "good morning everybody",
 )
-STORIES = (
-    *QUESTIONS,
-    "Ben has a white lamp . Mia wants a red coat . who wants the coat ?",
-    "Leo sells a red book . Zoe has a white cup . what colour is the cup ?",
-    "Tom wants a black boat . Eva has a green key . who has the key ?",
-    "Sam sells a white ball . Ana wants a blue lamp . who sells the ball ?",
-    "Mia has a red hat . Ben has a blue hat . who has the hat ?",
-    *PREFIXES,
+BEGUN = (
+    "The capital of France is",
+    "She was born in Paris, and he was born in",
+    "New York City and Los Angeles are in the United",
 )
+TEXTS = {  # for a language model
+    "text_attention_explorer": (*text_attention_widget.TEXTS["wikipedia"], *BEGUN),
+    "logit_lens_explorer": (*logit_lens_widget.TEXTS["wikipedia"], *BEGUN),
+}
 CONTROLS: dict[str, Mapping[str, Sequence[Any] | None]] = {  # what is moved; None: through all values
     "bmm_explorer": {"product": None, "element": None, "row": None, "column": None},
     "mask_explorer": {"kind": None, "valid_len": None, "way": None},
@@ -60,8 +60,8 @@ CONTROLS: dict[str, Mapping[str, Sequence[Any] | None]] = {  # what is moved; No
 }
 MAKERS: dict[str, Callable[[], MapExplorer]] = {  # where the gallery's widget has too few examples
     "translation_explorer": lambda: ch06.translation_explorer(*real_translator(), SENTENCES, width=1),
-    "text_attention_explorer": lambda: ch07.text_attention_explorer(prompts=STORIES),
-    "logit_lens_explorer": lambda: ch07.logit_lens_explorer(prompts=STORIES),
+    "text_attention_explorer": lambda: ch07.text_attention_explorer(prompts=TEXTS["text_attention_explorer"]),
+    "logit_lens_explorer": lambda: ch07.logit_lens_explorer(prompts=TEXTS["logit_lens_explorer"]),
 }
 FOLDER = "maps"  # of the scripts, in the site
 CALLS = {f"{name}()": name for name in CONTROLS} | {  # cells of the notebooks that show the same

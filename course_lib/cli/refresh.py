@@ -2,7 +2,10 @@
 
 import argparse
 import copy
+import os
 import sys
+import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from course_lib.cli.environment import ROOT, child_environment
 from course_lib.cli.unchanged import keep_unchanged
 from course_lib.utils.progress_bar import say, tracked
 
+STARTUP = 300  # seconds within which a kernel must start, on a busy machine
 HELP = "runs notebooks in a fresh kernel and stores the outputs that have changed"
 
 
@@ -67,14 +71,16 @@ def run(args: argparse.Namespace) -> int:
     for path in tracked(paths, "cleaning" if args.clean else "running", "notebook"):
         say(f"{path}: {'cleaning' if args.clean else 'running'}")
         try:
+            arguments.require_writable(path.resolve().parent)  # not only after minutes of running
             clean(path) if args.clean else refresh(path, args.timeout, args.all)
         except (NotebookFailed, OSError, ValueError) as problem:
-            print(f"{path}: {problem}; the file is unchanged", file=sys.stderr)
+            said = getattr(problem, "strerror", None) or problem
+            print(f"{path}: {said}; the file is unchanged", file=sys.stderr)
             failed = True
             continue
         problems = lint.problems(path)
         done = "cleaned" if args.clean else "refreshed"
-        for problem in problems or [done]:
+        for problem in [done, *problems]:
             say(f"{path}: {problem}")
         failed = failed or bool(problems)
     return int(failed)
@@ -121,21 +127,41 @@ def execute(nb: NotebookNode, folder: Path, timeout: int) -> None:
         nb,
         kernel_manager_class=KernelOfThisPython,  # a manager passed as `km` would leave its kernel running
         timeout=timeout,
+        startup_timeout=STARTUP,
         extra_arguments=["--log-level=ERROR"],
         resources={"metadata": {"path": str(folder)}},
     )
-    # A fixed order of sets, one backend for figures, no exercises passed: the same outputs each time.
-    environment = child_environment() | {
-        "PYTHONHASHSEED": "0",
+    with ExitStack() as stack:
+        settings = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+        try:
+            stack.enter_context(client.setup_kernel(env=everyones(settings)))
+        except RuntimeError as error:
+            raise NotebookFailed(f"no kernel started: {error}") from None
+        run_cells(client, nb, timeout)
+
+
+def everyones(settings: str) -> dict[str, str]:
+    """The kernel's environment variables: the same outputs each time and for everyone.
+
+    settings: an empty folder, in place of the user's settings of IPython.
+    """
+    return child_environment() | {
+        "PYTHONHASHSEED": "0",  # a fixed order of sets
+        "PYTHONWARNINGS": "",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "MATPLOTLIBRC": os.devnull,
+        "IPYTHONDIR": settings,
         "COURSE_PROGRESS": "",  # what the user has passed is not stored
     }
-    with client.setup_kernel(env=environment):
-        for number, cell in enumerate(nb.cells, start=1):
-            try:
-                client.execute_cell(cell, number - 1)
-            except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-                raise NotebookFailed(f"{notebook_io.place(number, cell)} {_reason(error, timeout)}") from None
+
+
+def run_cells(client: NotebookClient, nb: NotebookNode, timeout: int) -> None:
+    """Run the code cells in a kernel that has started. Raises NotebookFailed."""
+    for number, cell in enumerate(nb.cells, start=1):
+        try:
+            client.execute_cell(cell, number - 1)
+        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+            raise NotebookFailed(f"{notebook_io.place(number, cell)} {_reason(error, timeout)}") from None
 
 
 def _reason(error: Exception, timeout: int) -> str:

@@ -35,6 +35,7 @@ def page(folder: Path) -> str:
             "Work through the chapters in order: each one builds on those above it. Indented rows go",
             f"deeper and can wait. Click a chapter to open it. {PASSED} marks an exercise that you have",
             f"passed, {OPEN} one that you have not. `lab` updates this page when it starts.",
+            'To read your saved answers, run `progress(show="01")` in the notebook of chapter 1.',
             "",
             "| | exercises | |",
             "|---|---|---|",

@@ -10,7 +10,7 @@ from typing import Any
 from course_lib.exercises.checking import Verdict, grade
 from course_lib.exercises.exercise import Exercise, Mistake
 from course_lib.exercises.pieces import function_in
-from course_lib.exercises.questions import conclude, quiz, recall
+from course_lib.exercises.questions import conclude, my_prediction, quiz, recall
 from course_lib.exercises.table import read_exercises
 from course_lib.utils import progress as saved
 from course_lib.utils.device import on_colab
@@ -26,6 +26,7 @@ __all__ = [
     "find",
     "grade",
     "my_pieces",
+    "my_prediction",
     "progress",
     "quiz",
     "recall",
@@ -124,13 +125,12 @@ def progress(export: str | None = None, load: str | None = None, show: str | Non
     export: instead, write all progress and answers to this file, to take them to another computer; on Colab,
         the browser downloads it.
     load: first, add the progress in a file that was exported elsewhere.
-    show: instead, print the answer with which an exercise was passed, such as "01.softmax".
-    Raises ValueError for a file that holds no progress, and for an exercise that was not passed.
+    show: instead, print the answer with which an exercise was passed, such as "01.softmax", or all that is
+        saved of a chapter, such as "01".
+    Raises ValueError for a file that holds no progress, and where nothing is saved.
     """
     if show is not None:
-        if show not in saved.passed():
-            raise ValueError(f"{find(show).id} is not passed yet, so no answer is saved")
-        return print(saved.entries()[show]["answer"].rstrip() or "Only the result is saved, not the answer.")
+        return print(answers(show))
     if export is not None:
         saved.export(export)
         print(f'Your progress is in {export}. On the other computer: progress(load="{export}")')
@@ -138,6 +138,19 @@ def progress(export: str | None = None, load: str | None = None, show: str | Non
     if load is not None:
         print(f"{saved.load(load)} entries read from {load}")
     print(saved.summary(catalogue()))
+
+
+def answers(which: str) -> str:
+    """The saved answer to an exercise, or all that is saved of a chapter. Raises ValueError if nothing is."""
+    found = saved.entries()
+    if which in found:
+        return found[which]["answer"].rstrip() or "Only the result is saved, not the answer."
+    keys = sorted(key for key in found if key.startswith(f"{which}."))
+    if keys:
+        return "\n\n".join(f"{key} ({found[key]['state']})\n{answers(key)}" for key in keys)
+    if which in chapters():
+        raise ValueError(f"nothing is saved of chapter {which} yet")
+    raise ValueError(f"{find(which).id} is not passed yet, so no answer is saved")
 
 
 def download(path: str) -> None:

@@ -23,7 +23,7 @@ from functools import cache
 from pathlib import Path
 
 from course_lib.utils.chapters import CHAPTER
-from course_lib.utils.progress import remember
+from course_lib.utils.progress import entries, remember
 
 FOLDER = Path(__file__).parents[1] / "chapters"
 ITEM = re.compile(r"(?m)^- (.+)\n?((?:  .+\n?)*)")
@@ -74,7 +74,8 @@ class Quiz:
 def recall(chapter: str, answers: object = None) -> Text:
     """Three closed-book questions from earlier chapters or, given the answers, what is right about them.
 
-    answers: three letters, such as "bca". Raises ValueError for a chapter without such questions.
+    answers: three letters, such as "bca"; with `...`, those that were saved on an earlier day, if any.
+    Raises ValueError for a chapter without such questions.
 
     >>> recall("05", ...)
     Not answered yet. Replace the ... with three letters in quotes, one for each question.
@@ -82,7 +83,30 @@ def recall(chapter: str, answers: object = None) -> Text:
     asked = [find_question(one) for one in read(chapter).recall]
     if not asked:
         raise ValueError(f"chapter {chapter} asks no questions from earlier chapters")
-    return _asked(asked) if answers is None else _marked(asked, answers)
+    if answers is None:
+        return _asked(asked)
+    saved = "".join(_saved(question.id) for question in asked)
+    if answers is ... and len(saved) == len(asked):
+        return Text(f'Your saved answers: "{saved}".\n\n{_marked(asked, saved)}')
+    return _marked(asked, answers)
+
+
+def my_prediction(chapter: str, answer: object = ...) -> Text:
+    """Save what you predict before a chapter begins; `conclude` shows it again at the end.
+
+    answer: a number or a text; with `...`, what was saved is shown. Raises ValueError for an unknown chapter.
+
+    >>> my_prediction("05", ...)
+    Not predicted yet. Replace the ... with the number of your answer, or with words in quotes.
+    """
+    file_of(chapter)
+    key = f"{chapter}.prediction"
+    given = "" if answer is ... else str(answer).strip()
+    if given:
+        remember(key, "predicted", given)
+    if saved := _saved(key):
+        return Text(f"{'Saved' if given else 'Your saved prediction'}: {saved}")
+    return Text("Not predicted yet. Replace the ... with the number of your answer, or with words in quotes.")
 
 
 def quiz(chapter: str, answers: object = None) -> Text:
@@ -98,7 +122,8 @@ def quiz(chapter: str, answers: object = None) -> Text:
 def conclude(chapter: str, text: object) -> Text:
     """What to compare a written answer to the chapter's question with, once there is one.
 
-    text: two or three sentences. Nobody grades them. Raises ValueError for a chapter without a question.
+    text: two or three sentences. Nobody grades them. What was predicted and, without a text, what was
+    written on an earlier day are shown as well. Raises ValueError for a chapter without a question.
 
     >>> conclude("05", "")
     Not written yet. Answer in two or three sentences between the quotes, and run the cell.
@@ -106,13 +131,20 @@ def conclude(chapter: str, text: object) -> Text:
     points = read(chapter).points
     if not points:
         raise ValueError(f"chapter {chapter} has no question to answer in writing")
+    key = f"{chapter}.conclusion"
     words = len(text.split()) if isinstance(text, str) else 0
-    if words < FEWEST_WORDS:
+    earlier = "" if words else _saved(key)
+    if words < FEWEST_WORDS and not earlier:
         said = f"Only {words} words so far. " if words else "Not written yet. "
         return Text(f"{said}Answer in two or three sentences between the quotes, and run the cell.")
-    remember(f"{chapter}.conclusion", "written", str(text))
+    if words:
+        remember(key, "written", str(text).strip())
     head = "Which of these does your answer mention? Check it against each, then open our answer below."
-    return Text("\n".join([head, "", *(f"- {point}" for point in points)]))
+    parts = [head, "\n".join(f"- {point}" for point in points)]
+    parts[:0] = [f"Your saved answer:\n\n{_quoted(earlier)}"] if earlier else []
+    if predicted := _saved(f"{chapter}.prediction"):
+        parts.append(f"At the start, you predicted:\n\n{_quoted(predicted)}")
+    return Text("\n\n".join(parts))
 
 
 def find_question(question_id: str) -> Question:
@@ -170,6 +202,16 @@ def _option(place: str, item: str, feedback: str) -> Option:
             f"{place}below `- [ ] {text}` belongs `*its mistake* why`; below `- [x] {text}`, why"
         )
     return Option(text, why, mistake)
+
+
+def _saved(key: str) -> str:
+    """A saved answer; empty if there is none."""
+    return entries().get(key, {"answer": ""})["answer"].strip()
+
+
+def _quoted(text: str) -> str:
+    """A student's text as a quotation in Markdown, line by line."""
+    return "  \n".join(f"> {line}" for line in text.splitlines())
 
 
 def _asked(questions: Iterable[Question]) -> Text:

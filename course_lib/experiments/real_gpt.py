@@ -85,6 +85,7 @@ def store(run: Path) -> None:
     model, tokenizer = load_language_model(run / "model")
     text = as_written(load_text("wikitext-2").test)
     before = scored(model, tokenizer, text)
+    (STORED / SCORES).unlink(missing_ok=True)  # of the model before
     save_language_model(STORED, model.to(torch.bfloat16), tokenizer)
     scores = {
         "data": "the test text of wikitext-2, as people write it",

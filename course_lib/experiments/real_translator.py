@@ -61,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     model, tokenizer = load_translator(run / "model")
     data = load_translation(record["settings"]["data"])
     before = scored(model, tokenizer, data.test)
+    (STORED / SCORES).unlink(missing_ok=True)  # of the model before
     save_translator(STORED, model.to(torch.bfloat16), tokenizer)
 
     after = scored(*load_translator(STORED), data.test)

@@ -59,7 +59,8 @@ class Checkpoints:
             save_tree(self.path(step), {"format": FORMAT, "model": model.state_dict(), "state": state})
         except OSError as error:
             kept = f"steps {self.steps()} are intact" if self.steps() else "there is none yet"
-            raise OSError(f"step {step} could not be written to {self.folder}: {error}; {kept}") from error
+            why = f"{error.strerror or error}; {kept}"
+            raise OSError(f"step {step} could not be written to {self.folder}: {why}") from error
         for old in self.steps()[: -self.keep]:
             shutil.rmtree(self.path(old))
 

@@ -1,6 +1,7 @@
 """Model folders: the configuration, tokenizer and weights of a saved model."""
 
 import json
+import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, asdict, fields
 from pathlib import Path
@@ -31,10 +32,16 @@ def save_model_folder(
 
     kind: "translator", "language model", "image classifier" or "text classifier".
     config: the model's configuration, a dataclass. more: other values that this kind needs, for config.json.
+    Other files in the folder stay, such as a README. Raises ValueError if it holds a folder.
     """
     about = {"kind": kind, "model": asdict(config), **more}
     with atomic_path(folder) as room:
         room.mkdir()
+        for other in Path(folder).iterdir() if Path(folder).is_dir() else ():
+            if other.is_dir():
+                raise ValueError(f"{folder} holds the folder {other.name}; choose a new folder for the model")
+            if other.name not in (CONFIG, TOKENIZER, WEIGHTS):
+                shutil.copy2(other, room)
         if tokenizer is not None:
             about["tokenizer"] = tokenizer.fingerprint
             tokenizer.save(room / TOKENIZER)

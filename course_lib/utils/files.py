@@ -1,5 +1,6 @@
 """Files: atomic writes, and the folder with the course's own tables."""
 
+import errno
 import glob
 import os
 import shutil
@@ -16,6 +17,7 @@ except ImportError:  # Windows
     fcntl = None
 
 PACKAGE = Path(__file__).parents[1]
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no room on the disk, in the quota, in a file
 
 
 @contextmanager
@@ -23,7 +25,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Atomic write: yields a temporary path that is renamed to `path` when the `with` block ends.
 
     Write a file or a folder there. It replaces an existing one; if the block fails, it is deleted.
-    Raises FileNotFoundError if the block wrote nothing.
+    Raises FileNotFoundError if the block wrote nothing; if the disk is full, the OSError names `path`.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -32,6 +34,10 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield room / path.name
         _put(room / path.name, path, aside=room / "replaced")
+    except OSError as error:
+        if error.errno in FULL:  # which names no file, or the temporary one
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise
     finally:
         shutil.rmtree(room, ignore_errors=True)
         if lock is not None:

@@ -9,6 +9,7 @@ sent anywhere.
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -42,7 +43,7 @@ def file() -> Path | None:
 
 
 def remember(key: str, state: str = "passed", answer: str = "") -> None:
-    """Save the state of an exercise ("passed"), a question ("right", "wrong") or a text, and the answer.
+    """Save an answer and its state: "passed" (exercise), "right", "wrong" (question), "written", "predicted".
 
     What was passed or right stays so. Never raises: if the file cannot be written, one line says so, once.
     """
@@ -117,9 +118,14 @@ def summary(exercises: Iterable[str]) -> str:
 
 def answered() -> str:
     """How many questions were answered, and how many right, in one line; empty if there are none."""
-    states = [entry["state"] for entry in entries().values()]
-    right, wrong = states.count("right"), states.count("wrong")
-    return f"closed-book questions: {right} of {right + wrong} answered right" if right + wrong else ""
+    count = Counter(entry["state"] for entry in entries().values())
+    asked, right = count["right"] + count["wrong"], count["right"]
+    parts = [f"closed-book questions: {right} of {asked} answered right" if asked else ""]
+    parts += [
+        f"{word}: {count[state]}" if count[state] else ""
+        for word, state in (("predictions", "predicted"), ("written answers", "written"))
+    ]
+    return "; ".join(filter(None, parts))
 
 
 def location() -> str:

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import os
+import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,6 +27,7 @@ def save_tensors(tensors: Mapping[str, Tensor], path: Path) -> None:
     """Write tensors as safetensors; one that has several names (tied weights) is written once.
 
     The other names are in the file's metadata, as in safetensors' own `save_model`.
+    Raises OSError if the disk is full or not writable.
     """
     names = tied(tensors)
     kept = {name: tensor.contiguous() for name, tensor in tensors.items() if name not in names}
@@ -32,7 +35,11 @@ def save_tensors(tensors: Mapping[str, Tensor], path: Path) -> None:
     for name, tensor in kept.items():
         if storages[tensor.untyped_storage().data_ptr()] > 1:  # parts of one tensor, which may overlap
             kept[name] = tensor.clone()
-    save_file(kept, path, names)
+    try:
+        save_file(kept, path, names)
+    except SafetensorError as error:  # it has its own errors
+        number = re.search(r"os error (\d+)", str(error))
+        raise (OSError(int(number[1]), os.strerror(int(number[1]))) if number else OSError(error)) from error
 
 
 def load_tensors(path: Path) -> dict[str, Tensor]:
@@ -84,10 +91,7 @@ def save_tree(folder: Path, tree: Any) -> None:
     values, tensors = parts(tree)
     with atomic_path(folder) as room:
         room.mkdir()
-        try:
-            save_tensors(tensors, room / FILES[0])
-        except SafetensorError as error:  # it has its own errors
-            raise OSError(str(error)) from error
+        save_tensors(tensors, room / FILES[0])
         (room / FILES[1]).write_text(values, encoding="utf-8")
         (room / SUMS).write_bytes(file_sums(room))
 

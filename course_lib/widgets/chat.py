@@ -10,6 +10,7 @@ import ipywidgets
 import torch
 from matplotlib.figure import Figure
 
+from course_lib.experiments.real_gpt import PROMPTS
 from course_lib.generation.decoding import stream
 from course_lib.models.gpt import GPT
 from course_lib.models.seq2seq import Seq2Seq
@@ -27,6 +28,7 @@ from course_lib.widgets.toy_lm import PREFIXES
 
 BARS = 24  # tokens in the picture, the newest ones
 VIEWS = ("answer", "probabilities", "prompt format")
+TEXTS = {"wikipedia": PROMPTS, "stories": PREFIXES}
 AT_ONCE = 1.0  # seconds of writing before the widget appears; the rest is streamed
 BETWEEN = 0.1  # seconds between two drawings
 PAUSE = 0.005  # seconds after each token in which the kernel reads what the page has sent, such as Stop
@@ -49,7 +51,7 @@ class Reply:
 
 
 def chat_explorer(
-    model: GPT | Seq2Seq | None = None,
+    model: GPT | Seq2Seq | str | None = None,
     tokens: Vocabulary | None = None,
     prompts: Sequence[str] = (),
     *,
@@ -58,9 +60,10 @@ def chat_explorer(
 ) -> "ChatExplorer":
     """Chat with a model: it streams its answer to a message; a button stops it, or lets it write another one.
 
-    Without a model, the toy language model. prompts: messages to choose from; the first is answered at once.
-    instruction: whether the model answers requests, `BOS request EOS`, as after instruction tuning; otherwise
-    a language model continues the message, and a `Seq2Seq` translates it. length: most new tokens.
+    Without a model, the stored GPT with a real vocabulary. prompts: messages to choose from; the first is
+    answered at once. length: most new tokens. instruction: whether the model answers requests,
+    `BOS request EOS`, as after instruction tuning; otherwise a language model continues the message, and a
+    `Seq2Seq` translates it.
     Raises ValueError for a model without its tokenizer or without a prompt.
 
     >>> from course_lib.widgets import chat_explorer
@@ -68,7 +71,7 @@ def chat_explorer(
     >>> chat.reply.ended, len(chat.reply.written) > 0
     ('all 60 tokens', True)
     """
-    model, tokens, prompts = model_of(model, tokens, prompts, PREFIXES)
+    model, tokens, prompts = model_of(model, tokens, prompts, TEXTS)
     return ChatExplorer(answering(model, tokens, instruction, length), prompts, length)
 
 

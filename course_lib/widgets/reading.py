@@ -1,6 +1,6 @@
 """Shared parts of the widgets that read a text or show heads: their controls, and a GPT's forward pass."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_lib.experiments.real_gpt import PROMPTS, real_gpt
+from course_lib.experiments.real_gpt import real_gpt
 from course_lib.layers.hooks import record_attention
 from course_lib.models.gpt import GPT
 from course_lib.models.interventions import residual_stream
@@ -20,6 +20,8 @@ from course_lib.widgets.toy_lm import small_world
 
 Controls = dict[str, ipywidgets.Widget]
 MEAN = "mean"  # of all heads
+STORED = {"wikipedia": real_gpt, "stories": small_world}  # the first one is the default
+Texts = Mapping[str, Sequence[str]]  # prompts for each of them
 
 
 @dataclass(frozen=True)
@@ -38,21 +40,20 @@ class Reading:
 
 
 def model_of(
-    model: nn.Module | str | None, tokens: Vocabulary | None, prompts: Sequence[str], known: Sequence[str]
+    model: nn.Module | str | None, tokens: Vocabulary | None, prompts: Sequence[str], known: Texts
 ) -> tuple[Any, Vocabulary, list[str]]:
-    """Model, tokenizer and prompts of an explorer; by default the toy language model and the prompts `known`.
+    """Model, tokenizer and prompts of an explorer.
 
-    model: "wikipedia" is the stored GPT with a real vocabulary (`real_gpt`).
+    model: "wikipedia" (or None) is the stored GPT with a real vocabulary, "stories" the toy language model;
+    they come with the prompts `known`.
     Raises ValueError for a model without its tokenizer or without a prompt, and for another name.
     """
-    if isinstance(model, str):
-        if model != "wikipedia":
-            raise ValueError(
-                f'model={model!r} is no stored model: give "wikipedia", or a GPT with its tokenizer'
-            )
-        return *real_gpt(), list(prompts or PROMPTS)
-    if model is None:
-        return *small_world(), list(prompts or known)
+    if model is None or isinstance(model, str):
+        name = model or next(iter(STORED))
+        if name not in STORED:
+            given = " or ".join(f'"{one}"' for one in STORED)
+            raise ValueError(f"model={name!r} is no stored model: give {given}, or a GPT with its tokenizer")
+        return *STORED[name](), list(prompts or known[name])
     if tokens is None or not prompts:
         raise ValueError(
             f"a model needs its tokenizer and at least one prompt: tokens={tokens}, {len(prompts)} prompts"

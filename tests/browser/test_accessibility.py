@@ -103,6 +103,7 @@ def test_slides_have_nothing_serious(browser, tmp_path) -> None:
         load_axe(page)
         slides, readable = page.evaluate("Reveal.getTotalSlides()"), 0
         for _ in range(slides):
+            page.evaluate("document.getAnimations().forEach((one) => one.finish())")  # fragments fade in
             found = page.evaluate(RUN, LEVELS)
             assert not found["bad"]
             readable += found["readable"]
@@ -156,6 +157,7 @@ def test_a_key_pressed_inside_a_widget_does_not_cut_the_cell(browser, lab) -> No
             page.keyboard.press("x")
             page.wait_for_timeout(500)
             assert page.evaluate(CELLS) == cells
+        page.evaluate("Event.prototype.stopPropagation = () => {}")
         page.evaluate(
             "addEventListener('keydown', e => e.target.removeAttribute('data-lm-suppress-shortcuts'), true)"
         )

@@ -13,9 +13,9 @@ from playwright.sync_api import Locator, Page, expect  # noqa: E402
 
 from course_lib.chapters.ch06_translation.translation_trace import write  # noqa: E402
 from course_lib.cli import explorer_page, maps_page  # noqa: E402
+from course_lib.experiments.real_gpt import real_gpt  # noqa: E402
 from course_lib.experiments.real_translator import real_translator  # noqa: E402
 from course_lib.widgets.reading import read  # noqa: E402
-from course_lib.widgets.toy_lm import small_world  # noqa: E402
 
 TIMED = """async ([name, row, column, rows, columns]) => {
   const place = document.querySelector(`#${name}`);
@@ -41,7 +41,7 @@ ROOM = """maps => maps.map((map) => {
     excess: box(name).height - cells.getBoundingClientRect().height};
 })"""  # pixels between the rows' name and their labels, and by which the name is longer than the cells
 TIMES = 20
-MOVED = {"heads_explorer": (6, 6), "translation_explorer": (6, 6), "text_attention_explorer": (17, 17)}
+MOVED = {"heads_explorer": (6, 6), "translation_explorer": (6, 6), "text_attention_explorer": (9, 9)}
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +72,10 @@ def at(cells: Locator, row: int, column: int, rows: int, columns: int) -> dict[s
 
 
 def test_a_click_chooses_the_query_token_and_hover_shows_the_librarys_weight(disk) -> None:
-    story = maps_page.STORIES[3]
-    reading, place = read(*small_world(), story), disk.locator("#text_attention_explorer")
+    text = maps_page.TEXTS["text_attention_explorer"][1]
+    reading, place = read(*real_gpt(), text), disk.locator("#text_attention_explorer")
     n = len(reading.ids)
-    place.get_by_label("example").select_option(story)
+    place.get_by_label("example").select_option(text)
     for label, steps in (("layer", 1), ("head", 1)):
         slider = place.get_by_label(label, exact=True)
         slider.focus()

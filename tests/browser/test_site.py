@@ -13,13 +13,18 @@ CHAPTER = "notebooks/01_softmax_and_scaling.html"
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("name", ["index.html", CHAPTER, "api/layers.html"])
+@pytest.mark.parametrize("name", ["index.html", CHAPTER, "api/layers.html", "docs/teaching.html"])
 def test_a_page_fits_its_window_and_asks_the_web_for_nothing(browser, site, name, width):
     with page_of(browser, width, 900, offline=True) as (page, trouble):
         page.goto(f"{site}/{name}")
         page.wait_for_timeout(500)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert trouble.foreign == []
+        figures = page.locator(".cell_output img").evaluate_all(
+            "all => all.filter(one => one.clientWidth).map(one => [one.clientWidth, one.naturalWidth / 2])"
+        )
+        assert bool(figures) == (name == CHAPTER)
+        assert all(shown >= min(own, 500) for shown, own in figures)  # its text can be read
 
 
 def test_the_front_page_leads_to_the_model_explorer_and_this_to_chapters(browser, site):

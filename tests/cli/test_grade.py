@@ -6,6 +6,7 @@ import json
 import math
 import os
 import signal
+import subprocess
 import threading
 import time
 from argparse import Namespace
@@ -19,7 +20,7 @@ from helpers.handed_in import ASLEEP, CELLS, forked, notebook, write_all
 
 from course_lib import __main__ as command_line
 from course_lib.cli import grade
-from course_lib.cli.grading import flags, handed_in, isolation, messages, report, running, student
+from course_lib.cli.grading import confine, flags, handed_in, isolation, messages, report, running, student
 from course_lib.exercises import Verdict, catalogue
 from course_lib.exercises.checking import attempt, judge
 from course_lib.exercises.comparing import alike
@@ -160,6 +161,30 @@ def test_a_notebook_sees_nothing_of_the_instructor(rows):
     assert (settings, home) == (False, True)
     assert isolation.level() is isolation.Level.NONE or not processes
     assert not files or not class_folder and not any(written)
+
+
+def test_files_that_not_everyone_may_read_are_covered(tmp_path):
+    etc = tmp_path / "etc"
+    for name, mode in {"passwd": 0o644, "shadow": 0o640, "ssh/key": 0o600, "private/key": 0o644}.items():
+        (etc / name).parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        (etc / name).write_text("text")
+        (etc / name).chmod(mode)
+    (etc / "private").chmod(0o700)
+    (etc / "link").symlink_to("shadow")
+    assert sorted(confine.private(etc)) == [etc / name for name in ("private/key", "shadow", "ssh/key")]
+
+
+@pytest.mark.skipif(not os.access("/etc/shadow", os.R_OK), reason="only root can read it")
+def test_a_notebook_that_root_grades_does_not_see_the_passwords(tmp_path):
+    if isolation.level() is not isolation.Level.FILES:
+        pytest.skip("no file system of its own")
+    (tmp_path / "work").mkdir()
+    command = isolation.before(isolation.Level.FILES, str(tmp_path), "")
+    done = subprocess.run(
+        [*command, "wc", "-c", "/etc/shadow", "/etc/passwd"], capture_output=True, text=True
+    )
+    counted = [int(line.split()[0]) for line in done.stdout.splitlines()]
+    assert counted[0] == 0 < counted[1], done
 
 
 class Page(HTMLParser):

@@ -20,10 +20,10 @@ from course_lib.widgets import bmm_explorer, modules
 from course_lib.widgets.reading import read
 from course_lib.widgets.recording import LAST, Recorder
 from course_lib.widgets.shapes import factors
-from course_lib.widgets.toy_lm import small_world
+from course_lib.widgets.toy_lm import QUESTIONS, small_world
 
 SCRIPT = "a </script> b"
-TOLD = maps_page.STORIES[2:4]
+TOLD = QUESTIONS
 
 
 def shown(part: tuple[dict, bytes], *indices: int) -> tuple[dict, list[dict]]:
@@ -69,7 +69,7 @@ def test_the_text_is_the_widgets_own_for_each_selected_row(heads) -> None:
 
 def test_equal_maps_and_arrays_are_stored_once(heads) -> None:
     options = {"example": TOLD, "position": None, "layer": None, "head": None}
-    part = Recorder(text_attention_explorer(prompts=TOLD), options).recording()["parts"][1]
+    part = Recorder(text_attention_explorer("stories", prompts=TOLD), options).recording()["parts"][1]
     reading = read(*small_world(), TOLD[1])
     steps, layers, choices = len(reading.ids), *reading.maps.shape[:2]
     for layer in range(layers):
@@ -84,7 +84,7 @@ def test_equal_maps_and_arrays_are_stored_once(heads) -> None:
 
 def test_a_control_that_follows_another_one_is_known_to_follow() -> None:
     options = {"example": TOLD, "position": None, "layer": None, "head": None}
-    explorer = text_attention_explorer(prompts=TOLD)
+    explorer = text_attention_explorer("stories", prompts=TOLD)
     recording = Recorder(explorer, options).recording()
     assert recording["effects"][0] == [{1: LAST}] * 2
     assert not any(one for control in recording["effects"][1:] for one in control)
@@ -113,7 +113,8 @@ def test_masks_are_recorded_byte_by_byte() -> None:
 
 
 def test_there_are_ten_examples_for_each_map_of_a_text() -> None:
-    assert len(set(maps_page.WORDS)) == len(set(maps_page.STORIES)) == len(set(maps_page.SENTENCES)) == 10
+    for texts in (maps_page.WORDS, maps_page.SENTENCES, *maps_page.TEXTS.values()):
+        assert len(set(texts)) == len(texts) == 10
 
 
 def test_each_recorded_cell_shows_its_picture_in_a_notebook() -> None:

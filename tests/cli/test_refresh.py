@@ -64,7 +64,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def refreshed(folder: Path) -> NotebookNode:
-    refresh(untidy(folder / "page.ipynb"))
+    profile = folder / "ipython" / "profile_default" / "startup"
+    profile.mkdir(parents=True)
+    (profile / "mine.py").write_text("print('my own settings')")
+    (folder / "ipython" / "matplotlibrc").write_text("text.usetex: True")
+    with pytest.MonkeyPatch.context() as mine:  # a user's settings, which the second refresh does not have
+        mine.setenv("IPYTHONDIR", str(folder / "ipython"))
+        mine.setenv("MATPLOTLIBRC", str(folder / "ipython" / "matplotlibrc"))
+        refresh(untidy(folder / "page.ipynb"))
     return notebook_io.read(folder / "page.ipynb")
 
 
@@ -126,10 +133,14 @@ def test_expected_error_is_stored_without_paths(tmp_path: Path) -> None:
     assert nbval(tmp_path)["raises"] == [True]
 
 
-def test_slow_cell_and_dead_kernel_are_named(tmp_path: Path) -> None:
+def test_slow_cell_and_dead_kernel_are_named(tmp_path: Path, monkeypatch) -> None:
     path = write(tmp_path / "slow.ipynb", "import time\ntime.sleep(30)")
     with pytest.raises(NotebookFailed, match=r"cell 1 \(import time\) took longer than 1 s"):
         refresh(path, timeout=1)
+    monkeypatch.setattr(command, "STARTUP", 0)
+    with pytest.raises(NotebookFailed, match="no kernel started"):
+        refresh(path)
+    monkeypatch.undo()
     path = write(tmp_path / "dead.ipynb", "import os\nos._exit(3)")
     with pytest.raises(NotebookFailed, match="cell 1 .* killed its kernel"):
         refresh(path)

@@ -248,3 +248,22 @@ def test_a_second_copy_of_an_exercise_is_a_cell_of_its_own():
     work = notebook(*FIRST["cells"], cell("copy", ANSWER))
     result = carry.merged(FIRST, work, FIRST)
     assert [carry.text(one) for one in result.notebook["cells"]][-2:] == [ASK, ANSWER]
+
+
+def test_letters_and_written_answers_are_kept_like_exercises():
+    asked = ('recall("03", ...)', 'my_prediction("03", ...)', 'conclude("03", """\n""")')
+    given = ('recall("03", "abc")', 'my_prediction("03", 2)', 'conclude("03", """\nHeads look apart.\n""")')
+    open_, done = ("Not answered yet.", "Not predicted yet.", "Not written yet."), ("a is right", "2", "Good")
+
+    def page(texts, outputs):
+        shown = [[{"output_type": "execute_result", "data": {"text/plain": one}}] for one in outputs]
+        return notebook(*map(cell, "rpc", texts, shown))
+
+    new = page([f"{one}  # new" for one in asked], open_)
+    for result in (
+        carry.answered(page(given, done), new),
+        carry.merged(page(asked, open_), page(given, done), new),
+    ):
+        assert [carry.text(one) for one in result.notebook["cells"]] == list(given)
+        assert result.kept == ["recall 03", "my_prediction 03", "conclude 03"]
+    assert carry.answered(page(asked, open_), new).kept == []

@@ -60,20 +60,19 @@ def seconds(run: dict, device: str) -> float:
 
 
 def rows(costs: dict[str, list[dict]]) -> Iterator[str]:
-    """The table, a row for each cell that trains."""
+    """The table, a row for each section that trains."""
     for name, found in costs.items():
-        by_cell = defaultdict(list)
-        own = [{**found[-1], "cell": "loop", "steps": BY_HAND[name]}] if name in BY_HAND else []
+        by_section = defaultdict(list)
+        own = [{**found[-1], "section": "its own loop", "steps": BY_HAND[name]}] if name in BY_HAND else []
         for run in own + found:
-            by_cell[run["cell"]].append(run)
-        for cell, runs in by_cell.items():
+            by_section[run["section"]].append(run)
+        for section, runs in by_section.items():
             largest = {
                 key: max(run[key] for run in runs) for key in ("operations", "multiplications", "bytes")
             }
             times = [sum(seconds(run, device) for run in runs) for device in DEVICES]
-            place = "its own loop" if cell == "loop" else f"cell {cell + 1}"
             yield (
-                f"| {name}, {place} | {steps(runs)} | {largest['operations']:,} "
+                f"| {name}, {section} | {steps(runs)} | {largest['operations']:,} "
                 f"| {largest['multiplications'] / 1e9:.2f} | {largest['bytes'] / 1e9:.2f} "
                 f"| {' | '.join(f'{time:,.0f}' for time in times)} |"
             )
@@ -89,7 +88,7 @@ def steps(runs: list[dict]) -> str:
 def write(costs: dict[str, list[dict]]) -> None:
     """Put the table into the page."""
     head = (
-        "| chapter, cell | steps | operations per step | billion multiplications per step | GB "
+        "| chapter, section | steps | operations per step | billion multiplications per step | GB "
         f"| {' | '.join(f'seconds, {device}' for device in DEVICES)} |"
     )
     table = "\n".join([head, "|---" * (head.count("|") - 1) + "|", *rows(costs)])

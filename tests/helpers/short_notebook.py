@@ -16,6 +16,7 @@ import itertools
 import json
 import math
 import os
+import re
 import sys
 import time
 import traceback
@@ -45,7 +46,7 @@ STEPS, ROWS = 4, 8  # of a run, and of a batch
 TRAIN = {"train", "pretrain", "train_denoiser", "train_translator", "trained", "my_train"}
 TRAINING_METHODS = {"backward", "make"}  # of a loss; of the sweep in chapter 7c
 OF_WHOLE_RUNS = ("checkpoints at steps ",)  # exact lines that say how long a run was
-COSTS: dict[str, Any] = {}  # of the notebook that is running: the cell, the runs so far
+COSTS: dict[str, Any] = {}  # of the notebook that is running: the section, the runs so far
 EQUALITY = {"allclose", "isclose", "equal"}
 
 
@@ -178,7 +179,7 @@ def measure_steps() -> None:
         larger = run.batches.batch_sampler.batch / len(batch[0])  # in proportion to its rows
         weights = sum(p.nbytes for p in run.plain.parameters())  # as much for gradients, and for two moments
         cost = {
-            "cell": COSTS["cell"],
+            "section": COSTS["section"],
             "steps": run.config.steps.asked,
             "precision": run.config.precision,
             "operations": work.operations,
@@ -199,9 +200,10 @@ def run(path: Path) -> None:
     names, shorter = {"__name__": "__main__"}, Shorter()
     excused: tuple[type[Exception], ...] = (ArithmeticError, LookupError, DataSetUnavailable)
     for number, cell in enumerate(nbformat.read(path, as_version=4).cells):
-        if cell.cell_type != "code":
+        if cell.cell_type != "code":  # headings stay what they are when cells are added
+            for heading in re.findall(r"^#+ (.+)", cell.source, re.M):
+                COSTS["section"] = heading
             continue
-        COSTS["cell"] = number
         tree, printed = shorter.visit(ast.parse(cell.source)), io.StringIO()
         try:
             with contextlib.redirect_stdout(printed):

@@ -1,11 +1,15 @@
 """Checkpoints: whole or absent, the newest kept, each file as it was written."""
 
+import errno
+
 import pytest
 import torch
+from safetensors import SafetensorError
 from torch import nn
 
 from course_lib.training import checkpoints as module
 from course_lib.training.checkpoints import Checkpoints
+from course_lib.training.early_stopping import KeepBest
 from course_lib.training.model_files import load_model
 from course_lib.training.run_record import FORMAT, OtherRun
 from course_lib.utils import tree_files
@@ -45,6 +49,18 @@ def test_an_interrupted_save_leaves_what_was_there(tmp_path, monkeypatch):
         checkpoints.save(10, nn.Linear(2, 3), {"step": 10})
     assert [p.name for p in tmp_path.iterdir()] == ["step-000005"]
     assert checkpoints.load(5, nn.Linear(2, 3))["step"] == 5
+
+
+def test_a_full_disk_is_an_error_of_the_system_that_names_the_folder(tmp_path, monkeypatch):
+    def full_disk(*args):  # in the words of safetensors
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(tree_files, "save_file", full_disk)
+    best = KeepBest(nn.Linear(2, 3), lambda: 1.0, tmp_path / "best")
+    with pytest.raises(OSError) as caught:
+        best()
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(tmp_path / "best"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_model_of_other_sizes_is_refused(tmp_path):

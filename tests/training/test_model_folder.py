@@ -143,3 +143,15 @@ def test_a_folder_with_the_former_names_of_the_norms_is_read(tmp_path):
     save_file(former, path)
     model = load(tmp_path / "model")[0]
     assert all(torch.equal(t, weights[name]) for name, t in model.state_dict().items())
+
+
+def test_saving_a_model_deletes_nothing_else(tmp_path):
+    save, load = KINDS["language model"]
+    (tmp_path / "README.md").write_text("mine")
+    for _ in range(2):
+        save(tmp_path)
+    assert (tmp_path / "README.md").read_text() == "mine" and load(tmp_path)
+    (tmp_path / "photos").mkdir()
+    with pytest.raises(ValueError, match=r"holds the folder photos; choose a new folder"):
+        save(tmp_path)
+    assert (tmp_path / "photos").is_dir()

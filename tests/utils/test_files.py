@@ -1,5 +1,6 @@
 """A file is written whole or not at all, and a folder that cannot be written to is noticed first."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -40,6 +41,19 @@ def test_failure_leaves_the_old_file(tmp_path: Path, error: type[BaseException])
         raise error
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_on_a_full_disk_the_error_names_what_was_to_be_written(tmp_path: Path) -> None:
+    target = tmp_path / "model"
+    with pytest.raises(OSError, match="No space left") as caught, atomic_path(target) as room:
+        room.mkdir()
+        with atomic_path(room / "weights") as part:  # as a model's folder and its weights are written
+            part.write_text("half")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert caught.value.filename == str(target) and list(tmp_path.iterdir()) == []
+    with pytest.raises(FileNotFoundError) as other, atomic_path(target):
+        (tmp_path / "absent").read_text()
+    assert other.value.filename == str(tmp_path / "absent")
 
 
 def test_folder_is_replaced(tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ def test_questions_have_a_line_once_one_is_answered(place):
     assert "closed-book" not in saved.summary(["01.a"])
     for key, state in (("05.1", "right"), ("05.2", "wrong"), ("05.written", "written")):
         saved.remember(key, state)
-    assert "≈ closed-book questions: 1 of 2 answered right\n" in saved.summary(["01.a"])
+    assert "≈ closed-book questions: 1 of 2 answered right; written answers: 1\n" in saved.summary(["01.a"])
 
 
 def test_a_finished_chapter_says_so(place):

@@ -136,7 +136,7 @@ def test_a_mark_without_a_column_leaves_the_column_to_the_user(shown) -> None:
 
 
 def test_a_selected_row_sets_its_control_and_stays_within_its_range() -> None:
-    explorer = logit_lens_explorer()
+    explorer = logit_lens_explorer("stories")
     position = explorer.controls["position"]
     explorer.maps.select(row=0, column=1)
     assert position.value == position.max - 6 and explorer.maps.framed(0).row == 0

@@ -1,10 +1,10 @@
 """How many labeled pairs pretraining replaces, at equal cost: instruction tuning of a small GPT (chapter 7d).
 
-    python -m course_lib.experiments adapting --minutes 9 rates pairs
+    python -m course_lib.experiments adapting --minutes 9 rates pairs lora
 
 rates: for a model with random weights, the optimizer and the learning rate with the best accuracy. pairs:
 that model against a pretrained one, over the number of pairs; both take the same number of steps in all. The
-pretrained model is not tuned, so that the comparison favors the control.
+pretrained model is not tuned, so that the comparison favors the control. lora: that model, with LoRA.
 """
 
 import copy
@@ -16,6 +16,7 @@ from itertools import product
 import torch
 
 from course_lib.experiments.runner import Experiment, learn
+from course_lib.layers.lora import add_lora
 from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.tasks.instructions import (
     accuracy_by_task,
@@ -32,6 +33,7 @@ from course_lib.training.config import TrainConfig
 SIZES = {"d_model": 64, "heads": 4, "layers": 2, "max_tokens": 48}
 DOCUMENTS, BATCH, PRETRAINING, FINE_TUNING = 20_000, 32, 800, 300  # the last two in steps
 NUMBERS, SEARCHED, SEEDS = (100, 200, 500, 2000), 500, (0, 1, 2)  # the first two: of pairs
+MATRICES = ("w_q", "w_kv", "w_o", "w_in", "w_out")
 OWN = ("adamw", 3e-3)  # optimizer and learning rate of the pretrained model
 TRIED = (("adamw", 3e-3), ("muon", 5e-3), ("muon", 1e-2), ("muon", 2e-2))
 
@@ -40,7 +42,8 @@ TRIED = (("adamw", 3e-3), ("muon", 5e-3), ("muon", 1e-2), ("muon", 2e-2))
 class Recipe:
     """One run of instruction tuning. pretrained: whether it starts from the pretrained model.
 
-    pairs: number of requests with answers. steps: of instruction tuning. lr: peak learning rate.
+    pairs: number of requests with answers. steps: of instruction tuning. lr: peak learning rate. rank: of
+    LoRA in all linear layers of the blocks; 0 trains all weights.
     """
 
     pairs: int
@@ -49,6 +52,7 @@ class Recipe:
     optimizer: str
     lr: float
     seed: int = 0
+    rank: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +86,9 @@ def make(recipe: Recipe) -> Run:
     seen = {request for request, _ in pairs}
     new = [pair for pair in instruction_pairs(600, seed=2) if pair[0] not in seen]
     model = copy.deepcopy(pretrained_model()) if recipe.pretrained else new_model(recipe.seed)
+    if recipe.rank:
+        torch.manual_seed(recipe.seed)  # for the random A
+        add_lora(model, recipe.rank, alpha=64, names=MATRICES)
     batches = PrefixLMBatches(pairs[: recipe.pairs], tokenizer, BATCH, seed=recipe.seed, pool=1)
     settings = {"lr": recipe.lr, "optimizer": recipe.optimizer, "warmup": 20, "precision": "fp32"}
     _, seconds = learn(PrefixLMLoss(model), batches, TrainConfig(steps=recipe.steps, **settings))
@@ -123,11 +130,19 @@ def pairs() -> Iterator[Recipe]:
         yield tuned(number, *best_setting(), seed=seed)
 
 
-EXPERIMENT = Experiment(__file__, {"rates": rates, "pairs": pairs}, make, Run)
+def lora() -> Iterator[Recipe]:
+    """LoRA on all pairs: more steps, and a higher learning rate, as is usual."""
+    for seed in SEEDS:
+        yield Recipe(
+            pairs=max(NUMBERS), pretrained=True, steps=500, optimizer="adamw", lr=8e-3, seed=seed, rank=16
+        )
+
+
+EXPERIMENT = Experiment(__file__, {"rates": rates, "pairs": pairs, "lora": lora}, make, Run)
 
 
 def stored(part: str) -> list[Run]:
-    """The stored runs of a part: "rates" or "pairs"."""
+    """The stored runs of a part: "rates", "pairs" or "lora"."""
     return EXPERIMENT.part(part)
 
 

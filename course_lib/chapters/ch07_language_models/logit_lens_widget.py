@@ -5,6 +5,7 @@ from functools import lru_cache
 
 import ipywidgets
 
+from course_lib.experiments.real_gpt import PROMPTS
 from course_lib.models.gpt import GPT
 from course_lib.text.tokenizers import Vocabulary
 from course_lib.widgets.attention_map import AttentionMap
@@ -19,6 +20,8 @@ COLUMNS = 8  # tokens shown at once
 LETTERS = 7  # most letters of a token in a cell
 DEEPEST = 8  # most rows: of a deeper model, the last blocks
 SHOWN = ("top token", "final prediction")
+REVIEWS = ("The king received positive reviews from music", "reviews from music")  # the first prompt, changed
+TEXTS = {"wikipedia": [PROMPTS[-1], *REVIEWS, *PROMPTS[:-1]], "stories": QUESTIONS}
 
 
 def logit_lens_explorer(
@@ -26,12 +29,12 @@ def logit_lens_explorer(
 ) -> MapExplorer:
     """Logit lens of a GPT on a chosen or typed text: predictions after each block, at each token.
 
-    Without a model, the toy language model; "wikipedia": the stored GPT with a real vocabulary.
+    Without a model, the stored GPT with a real vocabulary; "stories": the toy language model.
     prompts: texts to choose from; the first one is shown first.
     Raises ValueError for a model without its tokenizer or without a prompt.
     Source: nostalgebraist 2020 (the logit lens).
     """
-    model, tokens, prompts = model_of(model, tokens, prompts, QUESTIONS)
+    model, tokens, prompts = model_of(model, tokens, prompts, TEXTS)
     controls = prompt_controls(prompts)
     controls["position"] = slider(ipywidgets.IntSlider, "last token read", value=1, min=1, max=2)
     controls["shown"] = slider(ipywidgets.Dropdown, "cells", options=SHOWN)

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_lib.chapters.ch07_language_models.next_tokens import NextTokens
+from course_lib.experiments.real_gpt import PROMPTS
 from course_lib.generation.decoding import sample
 from course_lib.generation.sampling import next_token_probabilities
 from course_lib.models.gpt import GPT
@@ -25,6 +26,7 @@ from course_lib.widgets.toy_lm import PREFIXES
 LENGTH = 24  # most new tokens
 CUTS = ("temperature", "top_k", "top_p", "min_p")  # sampling settings, passed to `sample`
 ALL = "all"
+TEXTS = {"wikipedia": PROMPTS, "stories": PREFIXES}
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,11 @@ def sampler_explorer(
 ) -> Explorer:
     """Sampling from a GPT with temperature, top-k, top-p and min-p, token by token.
 
-    Without a model, the toy language model; "wikipedia": the stored GPT with a real vocabulary.
+    Without a model, the stored GPT with a real vocabulary; "stories": the toy language model.
     prompts: texts to choose from; the first one is shown first.
     Raises ValueError for a model without its tokenizer or without a prompt.
     """
-    model, tokens, prompts = model_of(model, tokens, prompts, PREFIXES)
+    model, tokens, prompts = model_of(model, tokens, prompts, TEXTS)
     controls = prompt_controls(prompts) | sampling_controls()
 
     @lru_cache(maxsize=16)

@@ -8,6 +8,7 @@ import ipywidgets
 from jaxtyping import Float
 from torch import Tensor
 
+from course_lib.experiments.real_gpt import PROMPTS
 from course_lib.models.gpt import GPT
 from course_lib.text.tokenizers import Vocabulary
 from course_lib.widgets.attention_map import AttentionMap
@@ -26,6 +27,11 @@ from course_lib.widgets.reading import (
 from course_lib.widgets.toy_lm import QUESTIONS
 
 MOST = 6  # most attended keys in the list on the right
+YEARS = (
+    "The war began in 1939, and in",
+    "In 1920, the king built a house, and in",
+)  # head 2 of layer 4: the year
+TEXTS = {"wikipedia": [*YEARS, *PROMPTS], "stories": QUESTIONS}
 
 
 def text_attention_explorer(
@@ -33,12 +39,12 @@ def text_attention_explorer(
 ) -> MapExplorer:
     """Attention weights of a GPT on a chosen or typed text, by layer, head and query token.
 
-    Without a model, the toy language model; "wikipedia": the stored GPT with a real vocabulary.
+    Without a model, the stored GPT with a real vocabulary; "stories": the toy language model.
     prompts: texts to choose from; the first one is shown first, with
     the head that attends most from the last token to the one that the model predicts next.
     Raises ValueError for a model without its tokenizer or without a prompt.
     """
-    model, tokens, prompts = model_of(model, tokens, prompts, QUESTIONS)
+    model, tokens, prompts = model_of(model, tokens, prompts, TEXTS)
     controls = prompt_controls(prompts)
     controls["position"] = slider(ipywidgets.IntSlider, "query token", value=1, min=1, max=2)
     controls |= head_choice(model.config.layers, model.config.heads)

@@ -11,7 +11,7 @@ from typing import Any
 MOST = 20  # lines of one notebook
 LONGEST = 160  # characters of a line
 GIVING = {"answer_or_reference", "my_pieces"}  # offered, and able to return a solution
-OFFERED = {"check", "conclude", "find", "progress", "quiz", "recall", *GIVING}
+OFFERED = {"check", "conclude", "find", "my_prediction", "progress", "quiz", "recall", *GIVING}
 SOLUTIONS = {"reference", "mistakes", "catalogue", "of_chapter", "read_exercises", *GIVING}
 CODE_AS_TEXT = {"exec", "eval", "compile", "__import__", "import_module", "run_path"}
 LISTINGS = {"iterdir", "rglob", "glob", "iglob", "scandir", "listdir", "walk"}

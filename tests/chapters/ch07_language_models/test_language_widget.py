@@ -139,7 +139,7 @@ def test_the_pieces_together_are_the_text() -> None:
     ],
 )
 def test_a_prompt_that_cannot_be_read_gets_the_reason(make, typed: str, said: str) -> None:
-    explorer = make()
+    explorer = make("stories")
     explorer.controls["prompt"].value = typed
     assert said in text_of(explorer)
     place = explorer.controls.get("position", explorer.controls.get("step"))
@@ -190,7 +190,7 @@ def test_what_is_written_is_what_sample_writes() -> None:
 
 
 def test_moving_a_setting_keeps_the_step() -> None:
-    explorer = sampler_explorer()
+    explorer = sampler_explorer("stories")
     explorer.controls["step"].value = 3
     explorer.controls["temperature"].value = 0.5
     assert explorer.controls["step"].value == 3
@@ -198,7 +198,7 @@ def test_moving_a_setting_keeps_the_step() -> None:
 
 
 def test_the_text_counts_what_can_be_drawn() -> None:
-    explorer = sampler_explorer()
+    explorer = sampler_explorer("stories")
     vocab = len(small_world.vocabulary())
     assert f"all {vocab} tokens are candidates" in text_of(explorer)
     explorer.controls["top_k"].value = 3
@@ -208,7 +208,7 @@ def test_the_text_counts_what_can_be_drawn() -> None:
 
 
 def test_kept_and_cut_tokens_are_told_apart_without_colour() -> None:
-    explorer = sampler_explorer()
+    explorer = sampler_explorer("stories")
     explorer.controls["top_k"].value = 2
     texts = [text.get_text() for text in explorer.figure.axes[0].texts]
     bars = [text for text in texts if "(model" in text]
@@ -221,7 +221,7 @@ def test_kept_and_cut_tokens_are_told_apart_without_colour() -> None:
 
 def test_a_written_token_that_is_not_among_the_likeliest_is_shown_too() -> None:
     model, tokens = small_world.small_world()
-    explorer = sampler_explorer()
+    explorer = sampler_explorer("stories")
     own = torch.linspace(1, 0, len(tokens)).softmax(dim=-1)
     with style_context():
         bars = next_tokens.NextTokens(explorer.figure.add_axes((0, 0, 1, 1)), tokens)
@@ -231,7 +231,7 @@ def test_a_written_token_that_is_not_among_the_likeliest_is_shown_too() -> None:
 
 
 def test_shades_have_numbers_and_letters_stand_out() -> None:
-    explorer = sampler_explorer()
+    explorer = sampler_explorer("stories")
     form = r'<ruby style="([^"]*)">([^<]*)<rt[^>]*>([\d.]+)</rt></ruby>'
     written = re.findall(form, explorer.text.value)
     assert len(written) == explorer.controls["step"].max
@@ -247,7 +247,7 @@ def test_shades_have_numbers_and_letters_stand_out() -> None:
 
 
 def test_the_attention_text_names_the_strongest_weight() -> None:
-    explorer = text_attention_explorer()
+    explorer = text_attention_explorer("stories")
     explorer.controls["prompt"].value = TEXT
     for name, value in {"layer": 2, "head": 3, "position": 5}.items():
         explorer.controls[name].value = value
@@ -259,7 +259,7 @@ def test_the_attention_text_names_the_strongest_weight() -> None:
 
 
 def test_the_first_view_has_a_head_that_answers() -> None:
-    explorer = text_attention_explorer()
+    explorer = text_attention_explorer("stories")
     model, tokens = small_world.small_world()
     found = reading.read(model, tokens, small_world.QUESTIONS[0])
     layer, head = (explorer.controls[name].value for name in ("layer", "head"))
@@ -277,7 +277,7 @@ def test_without_the_answer_in_the_text_the_first_view_has_a_head_that_looks_bac
 
 
 def test_the_mean_is_over_the_heads() -> None:
-    explorer = text_attention_explorer()
+    explorer = text_attention_explorer("stories")
     explorer.controls["layer"].value, explorer.controls["head"].value = 1, "mean"
     reads = reading.read(*small_world.small_world(), small_world.QUESTIONS[0])
     drawn = torch.tensor(explorer.maps.heatmaps[0].weights)
@@ -285,7 +285,7 @@ def test_the_mean_is_over_the_heads() -> None:
 
 
 def test_a_click_on_a_token_makes_it_the_query() -> None:
-    explorer = text_attention_explorer()
+    explorer = text_attention_explorer("stories")
     explorer.controls["prompt"].value = TEXT
     explorer.maps.select(2, 0)
     assert explorer.controls["position"].value == 3 and "token 3 (" in text_of(explorer)
@@ -295,7 +295,7 @@ def test_a_click_on_a_token_makes_it_the_query() -> None:
 
 
 def test_the_lens_ends_in_the_models_prediction() -> None:
-    explorer = logit_lens_explorer()
+    explorer = logit_lens_explorer("stories")
     seen = reading.read(*small_world.small_world(), small_world.QUESTIONS[0])
     path = ", ".join(f"{p:.2f}" for p in seen.lens[:, -1, seen.lens[-1, -1].argmax()].tolist())
     final = small_world.vocabulary()[int(seen.lens[-1, -1].argmax())]
@@ -306,7 +306,7 @@ def test_the_lens_ends_in_the_models_prediction() -> None:
 
 
 def test_the_lens_shows_the_best_token_or_one_token_in_all_rows() -> None:
-    explorer = logit_lens_explorer()
+    explorer = logit_lens_explorer("stories")
     grid = reading.read(*small_world.small_world(), small_world.QUESTIONS[0]).lens[:, -logit_lens.COLUMNS :]
     drawn = torch.tensor(explorer.maps.heatmaps[0].weights)
     assert torch.allclose(drawn, grid.amax(dim=-1), atol=1e-6)
@@ -317,7 +317,7 @@ def test_the_lens_shows_the_best_token_or_one_token_in_all_rows() -> None:
 
 
 def test_a_click_on_a_cell_of_the_lens_reads_up_to_its_token() -> None:
-    explorer = logit_lens_explorer()
+    explorer = logit_lens_explorer("stories")
     shown = explorer.maps.heatmaps[0].columns
     start = explorer.controls["position"].value - len(shown)
     explorer.maps.select(1, 2)
@@ -334,7 +334,7 @@ def test_of_a_deep_model_the_last_blocks_are_shown() -> None:
 
 
 def test_rows_and_columns_of_the_attention_map_are_named() -> None:
-    explorer = text_attention_explorer()
+    explorer = text_attention_explorer("stories")
     explorer.controls["prompt"].value = "Ana has a"
     shown = explorer.maps.heatmaps[0]
     assert shown.rows == shown.columns == ["Ana", "has", "a"]
