@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyBboxPatch
 
+from course_lib.viz.diagrams import MIDDLE
 from course_lib.viz.style import PALETTE, style_context
 
 CHAPTERS = range(11)
