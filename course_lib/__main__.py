@@ -94,10 +94,14 @@ def is_expected(problem):
 
 def message(problem):
     """An exception's message, without an error number and without PyTorch's own traceback."""
+    import shutil
+
     from course_lib.utils.device import lacks_memory, what_to_lower
 
-    if isinstance(problem, OSError) and problem.filename is not None:
-        return f"{problem.filename}: {problem.strerror}"
+    if isinstance(problem, shutil.Error):  # one entry for each file that could not be copied
+        return problem.args[0][0][-1]
+    if isinstance(problem, OSError) and problem.strerror:
+        return f"{problem.filename}: {problem.strerror}" if problem.filename else problem.strerror
     if lacks_memory(problem):
         return what_to_lower(problem)
     return str(problem)

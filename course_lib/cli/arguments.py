@@ -130,15 +130,15 @@ def output_file(text: str) -> Path:
 
 
 def require_writable(folder: Path) -> None:
-    """Raise OSError if no file can be written in `folder`, existing or new. Leaves nothing behind."""
+    """Raise OSError if no byte can be written in `folder`, existing or new. Leaves nothing behind."""
     while True:
         try:
             os.stat(folder)
             break
         except FileNotFoundError:
             folder = folder.parent
-    with tempfile.TemporaryDirectory(dir=folder):
-        pass
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(b"x")  # the disk may be full to the last byte
 
 
 def shortened(text: str) -> str:

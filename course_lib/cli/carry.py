@@ -1,7 +1,8 @@
 """A student's work in a notebook, carried over into a newer version of it, cell by cell.
 
 Standard library only. Cells are matched by their ids, and exercises also by theirs, since old editors drop
-the ids of cells. The questions that are answered in writing or by letters count as exercises here. Outputs come with the cell that they belong to, so they never conflict.
+the ids of cells. Questions that are answered by letters or in writing count as exercises here. Outputs come
+with the cell that they belong to, so they never conflict.
 """
 
 import copy

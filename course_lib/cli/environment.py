@@ -59,7 +59,7 @@ def provide(extra: str, what: str) -> None:
         return
     exact = ["-c", str(ROOT / "constraints.txt")] if is_repository() else []
     try:
-        pip.install(Path(sys.executable), [*exact, *requirements((extra,))], what)
+        pip.install(Path(sys.executable), [*exact, *requirements((extra,))], f"{what} into {sys.prefix}")
     except pip.PipError as problem:
         raise SetUpError(str(problem)) from None
 

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     chapters = {one.partition(".")[0] for one in known}
     if args.chapter and args.chapter not in chapters:
         raise ValueError(f"there is no chapter {args.chapter!r}; there are {', '.join(sorted(chapters))}")
-    found = handed_in.find(args.folder)
+    found = handed_in.find(args.folder, args.roster)
     if not any(one.path for one in found) and not args.roster:
         raise ValueError(f"{args.folder} contains no notebooks: no file there ends in .ipynb")
     notes = [isolation.WORDS[isolation.level()]]

@@ -10,16 +10,19 @@ import secrets
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
 
-from course_lib.cli import arguments, environment
+from course_lib.cli import arguments
+from course_lib.cli.environment import SetUpError, child_environment
 
 HELP = "shows the widgets one at a time, for the projector: all, those of a chapter, or a single one"
 FOLDER = Path(__file__).with_name("voila")
 HOST = "127.0.0.1"
+QUIET = 'c.IPKernelApp.log_level = "ERROR"\n'  # no warning about connections, which stay on this machine
 FORGOTTEN = 600  # seconds after which a kernel is ended that no page is connected to, as after a crash
 EXTENSIONS = (  # the ones that draw widgets; other JupyterLab extensions fail on a Voilà page
     "@jupyter-widgets/jupyterlab-manager",
@@ -50,19 +53,19 @@ def run(args: argparse.Namespace) -> int:
     exhibits(args.what)
     port, token = free_port(args.port), secrets.token_urlsafe(24)
     address = f"http://{HOST}:{port}/?token={token}"
-    server = subprocess.Popen(
-        command(port, args.dark), env=variables(token, args.what), start_new_session=True
-    )
-    try:
-        if answers(port, server):
-            print(f"The widgets are at {address}\nTo stop, press Ctrl-C.", flush=True)
-            if not args.no_browser:
-                webbrowser.open(address)
-        return server.wait()
-    except KeyboardInterrupt:
-        return 0
-    finally:
-        end(server)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as settings:
+        environment = variables(token, args.what, Path(settings))
+        server = subprocess.Popen(command(port, args.dark), env=environment, start_new_session=True)
+        try:
+            if answers(port, server):
+                print(f"The widgets are at {address}\nTo stop, press Ctrl-C.", flush=True)
+                if not args.no_browser:
+                    webbrowser.open(address)
+            return server.wait()
+        except KeyboardInterrupt:
+            return 0
+        finally:
+            end(server)
 
 
 def end(server: subprocess.Popen, seconds: float = 5.0) -> None:
@@ -87,7 +90,7 @@ def command(port: int, dark: bool = False) -> list[str]:
     """Voilà with the course's page; code stays hidden, and no URL can request another page or theme."""
     return [
         sys.executable, "-m", "voila", str(FOLDER / "present.ipynb"), "--no-browser", "--token",
-        f"--Voila.ip={HOST}", f"--port={port}", "--Voila.port_retries=0", "--Voila.log_level=WARN",
+        f"--Voila.ip={HOST}", f"--port={port}", "--Voila.port_retries=0", "--Voila.log_level=ERROR",
         "--template=course", f"--theme={'dark' if dark else 'light'}",
         "--VoilaConfiguration.allow_template_override=NO", "--VoilaConfiguration.allow_theme_override=NO",
         *(f"--VoilaConfiguration.extension_allowlist={name}" for name in EXTENSIONS),
@@ -95,13 +98,23 @@ def command(port: int, dark: bool = False) -> list[str]:
     ]  # fmt: skip
 
 
-def variables(token: str, what: str | None = None) -> dict[str, str]:
-    """The environment of Voilà and its kernels. It holds the token: process lists show arguments."""
+def variables(token: str, what: str | None, settings: Path) -> dict[str, str]:
+    """The environment of Voilà and its kernels. It holds the token: process lists show arguments.
+
+    settings: an empty folder, in place of the user's own settings of Jupyter and IPython, which could move or
+    change the page.
+    """
+    profile = settings / "profile_default"
+    profile.mkdir(exist_ok=True)
+    (profile / "ipython_kernel_config.py").write_text(QUIET, encoding="utf-8")
     paths = [str(FOLDER.parent), *filter(None, [os.environ.get("JUPYTER_PATH")])]
     return {
-        **environment.child_environment(),
+        **child_environment(),
         "JUPYTER_PATH": os.pathsep.join(paths),
         "JUPYTER_TOKEN": token,
+        "JUPYTER_NO_CONFIG": "1",
+        "JUPYTER_CONFIG_DIR": str(settings),
+        "IPYTHONDIR": str(settings),
         **({"COURSE_PRESENT": what} if what else {}),
     }
 
@@ -117,7 +130,7 @@ def free_port(first: int) -> int:
             except OSError:
                 continue
             return port
-    raise environment.SetUpError(f"All ports from {first} to {last} are taken. Choose another with --port.")
+    raise SetUpError(f"All ports from {first} to {last} are taken. Choose another with --port.")
 
 
 def answers(port: int, server: subprocess.Popen, seconds: float = 60.0) -> bool:

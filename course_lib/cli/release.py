@@ -3,6 +3,7 @@
 import argparse
 import re
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -55,7 +56,9 @@ def run(args: argparse.Namespace) -> int:
         raise SetUpError(
             f"{args.folder} already contains {there[0]}, perhaps with someone's work. Choose a new folder."
         )
-    number = write_all(ROOT / "notebooks", args.folder, outputs=not args.no_outputs)
+    new = not args.folder.exists()  # then nothing is left of it if the disk is full
+    with atomic_path(args.folder) if new else nullcontext(args.folder) as folder:
+        number = write_all(ROOT / "notebooks", folder, outputs=not args.no_outputs)
     print(
         f"{args.folder}: {number} notebooks without solutions. The checks are those of course_lib.exercises."
     )

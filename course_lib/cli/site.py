@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to",
         type=arguments.output_folder,
-        default=ROOT / "site",
+        default=str(ROOT / "site"),  # as text, so that it is checked like one that is given
         metavar="FOLDER",
         help="where to write it, replacing what is there (default: site/ in the repository)",
     )

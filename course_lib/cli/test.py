@@ -18,6 +18,7 @@ LEAST, SECOND = 300, "second:0"  # tests on a device; the one made of CPU memory
 ENOUGH = ("torch", "pytest", "hypothesis", "jaxtyping", "beartype")  # for the tests of a device
 PROCESSES = 2  # each further process needs as much memory again, on the GPU too, for its own models
 QUICK, SLOW_TOO = ("-m", "not slow"), ("-m", "")  # the last -m counts
+NOT_MINE = {"COURSE_PROGRESS": "", "MATPLOTLIBRC": os.devnull}  # stored outputs are those of a new user
 NBVAL = (
     "--ignore-glob=*/before-update/*",  # copies of a student's own, made by `update`
     "--nbval",
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     """Run pytest once over unit tests and notebooks; returns its exit code."""
     if not environment.is_repository():
         raise environment.SetUpError("The tests are in the course's repository; run this in a copy of it.")
-    variables = environment.child_environment()
+    variables = environment.child_environment() | NOT_MINE
     if args.browser:
         browser.provide()
         variables["COURSE_BROWSER"] = "1"

@@ -1,6 +1,7 @@
 """Exercises whose checks name the mistake: `check("01.temperature", my_function)`."""
 
 import inspect
+import re
 import textwrap
 from collections.abc import Callable
 from functools import cache
@@ -130,11 +131,11 @@ def progress(export: str | None = None, load: str | None = None, show: str | Non
     Raises ValueError for a file that holds no progress, and where nothing is saved.
     """
     if show is not None:
-        return print(answers(show))
+        return print(answers(re.sub(r"^(\d)(?!\d)", r"0\1", str(show))))  # 1 and "1b" mean 01 and 01b
     if export is not None:
-        saved.export(export)
-        print(f'Your progress is in {export}. On the other computer: progress(load="{export}")')
-        return download(export) if on_colab() else None
+        file = saved.export(export)
+        print(f'Your progress is in {file}. On the other computer: progress(load="{file.name}")')
+        return download(str(file)) if on_colab() else None
     if load is not None:
         print(f"{saved.load(load)} entries read from {load}")
     print(saved.summary(catalogue()))

@@ -25,7 +25,8 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Atomic write: yields a temporary path that is renamed to `path` when the `with` block ends.
 
     Write a file or a folder there. It replaces an existing one; if the block fails, it is deleted.
-    Raises FileNotFoundError if the block wrote nothing; if the disk is full, the OSError names `path`.
+    Raises FileNotFoundError if the block wrote nothing, and IsADirectoryError for a file in a folder's place;
+    if the disk is full, the OSError names `path`.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,6 +87,8 @@ def _lock(folder: Path) -> int | None:
 def _put(new: Path, path: Path, aside: Path) -> None:
     if not os.path.lexists(new):
         raise FileNotFoundError(f"nothing was written for {path}")
+    if path.is_dir() and not new.is_dir():  # it would be lost
+        raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", str(path))
     if path.is_dir():  # a folder cannot replace one that is not empty
         os.replace(path, aside)
     try:

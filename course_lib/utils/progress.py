@@ -80,9 +80,14 @@ def passed() -> set[str]:
     return {key for key, entry in entries().items() if entry["state"] == "passed"}
 
 
-def export(path: str | os.PathLike[str]) -> None:
-    """Write all progress to a file, for another computer. Raises OSError if it cannot be written."""
-    _write(Path(path), entries())
+def export(path: str | os.PathLike[str]) -> Path:
+    """Write all progress to a file, or into a folder, for another computer; returns the file's path.
+
+    Raises OSError if it cannot be written.
+    """
+    place = _named(path)
+    _write(place, entries())
+    return place
 
 
 def load(path: str | os.PathLike[str]) -> int:
@@ -90,12 +95,19 @@ def load(path: str | os.PathLike[str]) -> int:
 
     Raises OSError if the file cannot be read, and ValueError if it is no such file.
     """
+    place = _named(path)
     try:
-        found = _parsed(Path(path).read_text(encoding="utf-8"))
+        found = _parsed(place.read_text(encoding="utf-8-sig"))
     except ValueError:
-        raise ValueError(f"{path} is not a file that progress(export=…) wrote") from None
+        raise ValueError(f"{place} is not a file that progress(export=…) wrote") from None
     _keep(_merged(entries(), found))
     return len(found)
+
+
+def _named(path: str | os.PathLike[str]) -> Path:
+    """The file that a user means, who may have written `~` or the name of a folder."""
+    place = Path(path).expanduser()
+    return place / FILE if place.is_dir() else place
 
 
 def summary(exercises: Iterable[str]) -> str:

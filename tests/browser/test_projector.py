@@ -158,7 +158,10 @@ def test_a_dark_page_is_readable_on_a_light_system(browser, tmp_path) -> None:
             assert not contrast(page.locator(".mx"))
 
 
-def test_a_page_that_is_reloaded_or_closed_ends_its_kernel(browser, tmp_path) -> None:
+def test_a_page_that_is_reloaded_or_closed_ends_its_kernel(browser, tmp_path, monkeypatch) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "voila.json").write_text('{"Voila": {"base_url": "/elsewhere/"}}')
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "mine"))  # a user's settings change nothing
     with presented(tmp_path, "softmax") as server, page_of(browser, *SIZES[0]) as (page, _):
         open_voila(page, server)
         page.reload(timeout=90_000)

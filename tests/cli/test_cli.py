@@ -365,7 +365,8 @@ def test_lab_serves_the_notebooks_on_localhost_only(called):
 
 def test_test_runs_everything_in_one_pytest(called):
     assert test.run(Namespace(fast=False, browser=False, plain=False, device=None, rest=["-x"])) == 7
-    (command, _), = called  # fmt: skip
+    (command, more), = called  # fmt: skip
+    assert more["env"]["COURSE_PROGRESS"] == "" and more["env"]["MATPLOTLIBRC"] == os.devnull  # a new user's
     assert command[1:5] == ["-m", "pytest", "tests", "notebooks"]
     assert "--nbval" in command and "--nbval-sanitize-with=tests/nbval_sanitize.cfg" in command
     assert command[-1] == "-x"

@@ -84,6 +84,8 @@ def rows(results) -> dict[str, dict[str, str]]:
         ("wild", "passed", "finished"),
         ("ñandú", "passed", "finished"),
         ("asks", "passed", "finished"),
+        ("prints", "passed", "finished"),
+        ("segfault", "passed", "crashed (exit code -11)"),
         ("no setup", "error: NameError: name 'check' is not defined", "finished"),
         ("exits", "passed", "crashed (exit code 0)"),
         ("killed", "passed", "crashed (exit code -9)"),
@@ -271,6 +273,33 @@ def test_notebooks_are_found_below_the_folder_of_a_student(tmp_path):
     (tmp_path / "elsewhere").symlink_to(tmp_path / "ana")
     found = [(one.student, one.path.name) for one in handed_in.find(tmp_path)]
     assert found == [("b", "b.ipynb"), ("ana", "x.ipynb"), ("ana", "y.ipynb")]
+
+
+def test_nobody_is_lost_or_invented_in_a_folder_as_systems_leave_it(tmp_path, monkeypatch):
+    needs = {"big": "NB.IPYNB", "cloud": ".01.ipynb.icloud", "link": "work.url", "phone": "01.ipynb.json"}
+    nobody = ("grades.html", "grades.csv", "results/totals.csv", "__MACOSX/._a.ipynb", "class.txt")
+    for name in (*map("/".join, needs.items()), *nobody, "pc/desktop.ini"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    (tmp_path / "locked").mkdir()
+    (tmp_path / "flat.gdoc").touch()
+    listing = Path.iterdir
+
+    def iterdir(folder):
+        if folder.name == "locked":
+            raise PermissionError(13, "Permission denied")
+        return listing(folder)
+
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    found = {one.student: one.name or one.instead for one in handed_in.find(tmp_path, tmp_path / "class.txt")}
+    others = {who: f"needs you: no notebook, only {needs[who]}" for who in ("cloud", "link", "phone")}
+    assert found == others | {
+        "big": "NB.IPYNB",
+        "flat": "needs you: no notebook, only flat.gdoc",
+        "locked": "needs you: the folder cannot be read (Permission denied)",
+        "pc": "nothing handed in",
+    }
 
 
 def test_a_student_is_found_under_any_name_of_the_roster(tmp_path):

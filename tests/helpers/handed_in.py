@@ -74,6 +74,8 @@ CELLS = {  # by student: the cells after the setup
         RIGHT, CHECK,
     ],
     "killed": [RIGHT, CHECK, "import os\nos.kill(os.getpid(), 9)", FACTOR],
+    "segfault": [RIGHT, CHECK, "import ctypes\nctypes.string_at(0)", FACTOR],
+    "prints": ["for _ in range(100):\n    print('x' * 10**6)", RIGHT, CHECK],
     "asks": ["name = input()", RIGHT, CHECK],
     "no setup": ["del check, torch", RIGHT, CHECK],
     "exits": [RIGHT, CHECK, "import os\nos._exit(0)", FACTOR],
@@ -161,7 +163,7 @@ def write_all(folder: Path) -> None:
     (folder / "empty").mkdir()
     own = folder / "with_folder" / "week 1"
     own.mkdir(parents=True)
-    (own / "my copy (2).ipynb").write_text(notebook([RIGHT, CHECK]), encoding="utf-8")
+    (own / "my copy (2).ipynb").write_text(notebook([RIGHT, CHECK]), encoding="utf-8-sig")  # of Windows
     for name in ("course_lib.py", "usercustomize.py", "sitecustomize.py", "torch.py"):
         (own / name).write_text(SHADOW, encoding="utf-8")
     (own / ".ipynb_checkpoints").mkdir()

@@ -86,6 +86,14 @@ def test_block_that_writes_nothing_is_an_error(tmp_path: Path, kind: str) -> Non
     assert list(tmp_path.iterdir()) == [target]
 
 
+def test_a_file_does_not_replace_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "letters").mkdir()
+    with pytest.raises(IsADirectoryError, match="is a folder, not a file"):
+        with atomic_path(tmp_path / "letters") as part:
+            part.write_text("new")
+    assert [one.name for one in tmp_path.iterdir()] == ["letters"]
+
+
 def test_folder_below_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError), atomic_path(tmp_path / "file" / "a.txt") as part:

@@ -95,10 +95,14 @@ def test_another_computer_gets_the_file_and_keeps_its_own_answers(place, monkeyp
     restart(monkeypatch)
     monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "other"))
     saved.remember("02.bmm", answer="ours")
+    (tmp_path / "mine.json").write_text("\ufeff" + (tmp_path / "mine.json").read_text())  # through Windows
     assert shown(capsys, load=str(tmp_path / "mine.json")).startswith("2 entries read")
     restart(monkeypatch)
     assert saved.entries()["02.bmm"]["answer"] == "ours"
     assert saved.entries()["01.softmax"]["answer"] == "theirs"
+    shown(capsys, export=str(tmp_path / "other"))  # a folder: into it, not in its place
+    assert shown(capsys, load=str(tmp_path / "other")).startswith("2 entries read")
+    assert "01.softmax (passed)\ntheirs" in shown(capsys, show=1)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"01.softmax": "passed"}', '{"a": {"state": 1, "answer": ""}}'])

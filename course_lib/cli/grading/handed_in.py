@@ -5,7 +5,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-WORK = (".py", ".html", ".pdf", ".zip", ".tar", ".gz", ".tgz", ".7z", ".rar", ".txt", ".docx")
+WORK = (
+    ".py", ".html", ".pdf", ".zip", ".tar", ".gz", ".tgz", ".xz", ".7z", ".rar", ".txt", ".json", ".doc",
+    ".docx", ".odt", ".pages", ".url", ".webloc", ".gdoc", ".png", ".jpg", ".jpeg", ".icloud",
+)  # fmt: skip
+RESULTS = {
+    "grades.csv",
+    "totals.csv",
+    "grades.html",
+}  # of this command, perhaps written into the class folder
+SYSTEM = {"__MACOSX", "desktop.ini", "Thumbs.db"}  # nobody has handed them in
 NOTHING = "nothing handed in"
 NEEDS_YOU = "needs you"
 
@@ -23,40 +32,64 @@ class HandedIn:
         return self.path.name if self.path else ""
 
 
-def find(folder: Path) -> list[HandedIn]:
+def find(folder: Path, roster: Path | None = None) -> list[HandedIn]:
     """All notebooks: `folder/NAME.ipynb`, and any depth below `folder/NAME/`; NAME is the student's.
 
-    A student without a notebook is listed as well, once. Hidden files and folders are left out, and folders
-    that are links are not followed: a student may have made them.
+    A student without a notebook is listed as well, once. Hidden files and folders are left out, as are the
+    roster and this command's results; folders that are links are not followed: a student may have made them.
     """
     found: list[HandedIn] = []
-    for entry in sorted(folder.iterdir(), key=lambda entry: (entry.is_dir(), entry.name)):
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir() and not entry.is_symlink():
+    for entry in sorted(shown(folder), key=lambda entry: (entry.is_dir(), entry.name)):
+        if is_folder(entry):
             found += of_student(entry)
-        elif entry.suffix == ".ipynb":
+        elif is_notebook(entry):
             found.append(HandedIn(entry.stem, entry))
-        elif entry.suffix.lower() in WORK:
+        elif (
+            entry.suffix.lower() in WORK
+            and entry.name not in RESULTS
+            and not (roster and entry.samefile(roster))
+        ):
             found.append(without_notebook(entry.stem, [entry.name]))
     with_notebooks = {one.student for one in found if one.path}
     return [one for one in found if one.path or one.student not in with_notebooks]
 
 
 def of_student(folder: Path) -> list[HandedIn]:
-    """What is in a student's folder."""
-    files = list(visible(folder))
-    notebooks = [HandedIn(folder.name, file) for file in files if file.suffix == ".ipynb"]
-    return notebooks or [without_notebook(folder.name, [file.name for file in files])]
+    """What is in a student's folder; nothing if it holds this command's results."""
+    try:
+        files = list(visible(folder))
+    except OSError as problem:
+        why = f"{NEEDS_YOU}: the folder cannot be read ({problem.strerror})"
+        return [HandedIn(folder.name, None, why)]
+    notebooks = [HandedIn(folder.name, file) for file in files if is_notebook(file)]
+    names = [file.name for file in files]
+    return notebooks or (
+        [] if names and RESULTS.issuperset(names) else [without_notebook(folder.name, names)]
+    )
 
 
 def visible(folder: Path) -> Iterator[Path]:
     """The files in a folder, and then those below it, in order, without the hidden ones."""
-    entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
-    yield from (entry for entry in entries if entry.is_symlink() or not entry.is_dir())
-    for entry in entries:
-        if entry.is_dir() and not entry.is_symlink():
-            yield from visible(entry)
+    entries = sorted(shown(folder))
+    yield from (entry for entry in entries if not is_folder(entry))
+    for entry in filter(is_folder, entries):
+        yield from visible(entry)
+
+
+def shown(folder: Path) -> Iterator[Path]:
+    """What is in a folder, without what the system put there. iCloud hides files that are not downloaded."""
+    for entry in folder.iterdir():
+        hidden = entry.name.startswith(".") and entry.suffix != ".icloud"
+        if not hidden and entry.name not in SYSTEM:
+            yield entry
+
+
+def is_folder(entry: Path) -> bool:
+    return entry.is_dir() and not entry.is_symlink()
+
+
+def is_notebook(entry: Path) -> bool:
+    return entry.suffix.lower() == ".ipynb"
 
 
 def without_notebook(student: str, files: list[str]) -> HandedIn:

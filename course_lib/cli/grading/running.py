@@ -1,5 +1,6 @@
 """Runs one handed-in notebook and judges its answers, here, against the checks of this installation."""
 
+import errno
 import json
 import os
 import shutil
@@ -97,6 +98,8 @@ def graded(handed_in: HandedIn, limits: Limits) -> Graded:
             try:
                 shutil.copyfile(handed_in.path, copy)
             except OSError as problem:
+                if problem.errno in (errno.ENOSPC, errno.EDQUOT):  # not the student's fault
+                    raise
                 result.status = f"unreadable: {problem.strerror or problem}"
                 return result
             for fonts in Path(matplotlib.get_cachedir()).glob("fontlist-*.json"):

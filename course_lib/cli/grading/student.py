@@ -78,7 +78,7 @@ def limit(memory: int, processes: int | None) -> None:
 
 def code_cells(path: Path) -> list[str]:
     """The sources of the code cells. Raises ValueError if the file is not a notebook of format 4."""
-    notebook = json.loads(path.read_text(encoding="utf-8"))
+    notebook = json.loads(path.read_text(encoding="utf-8-sig"))  # some editors on Windows write a mark
     if not isinstance(notebook, dict) or notebook.get("nbformat") != 4:
         raise ValueError("not a notebook of format 4")
     if not isinstance(notebook.get("cells"), list):

@@ -69,6 +69,7 @@ def jupyterlab(folder: Path) -> Iterator[Server]:
 def presented(folder: Path, what: str | None = None, dark: bool = False) -> Iterator[Server]:
     """What `python -m course_lib present` serves."""
     port, token = present.free_port(9200), secrets.token_urlsafe(12)
-    variables = present.variables(token, what)
+    (folder / "settings").mkdir(exist_ok=True)
+    variables = present.variables(token, what, folder / "settings")
     with serving(present.command(port, dark), variables, port, token, folder / "server.log") as server:
         yield server
