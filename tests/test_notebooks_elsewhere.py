@@ -74,7 +74,7 @@ def test_a_training_run_names_its_device(path):
 
 def test_the_chapters_that_train_are_all_there():
     assert {path.name.partition("_")[0] for path in TRAINING} >= {
-        *("05", "06", "06c", "06d", "07", "07c", "07d", "08", "08c", "09", "10")
+        *("05", "06", "06c", "06d", "07", "07c", "07d", "08", "08c", "09", "10", "11")
     }
 
 

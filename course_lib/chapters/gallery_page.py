@@ -41,6 +41,7 @@ STYLE = """<style>
   .course-large .course-room, .course-large .course-exhibit, .course-large .course-explorer,
   .course-large .course-frame { flex: 1 1 0; min-height: 0; }
   .course-large .course-explorer { display: flex; flex-flow: column; }
+  .course-large .course-frame { grid-template-rows: auto minmax(0, 1fr) auto; } /* stacked: text in sight */
   .course-large .course-frame:not(.course-tall) > .course-words.course-words { max-height: 33vh;
     overflow: auto; } /* the picture comes first */
 }

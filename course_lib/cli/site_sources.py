@@ -44,6 +44,8 @@ BADGE_IN_TABLE = re.compile(r"(?m)(?<=\| )\[!\[([^\]]*)\]\(https?://[^)]*\)\](?=
 REMOTE_PICTURE = re.compile(
     r"\[!\[[^\]]*\]\(https?://[^)]*\)\]\([^)]*\)|!\[[^\]]*\]\(https?://[^)]*\)|<img [^>]*src=\"https?://[^>]*>"
 )
+WIDGET = "Widget: "  # how the text of a widget's picture begins
+STILL = "<p><em>A picture of the widget: its controls and text fields work in a running notebook.</em></p>"
 TITLED = re.compile(r"# @title (.*)")
 SPOKEN = (
     '<abbr role="img"'  # the alt text of the output before it, for pages that have no better place for it
@@ -141,7 +143,8 @@ def prepare(nb: NotebookNode, relink) -> None:
     """Make a notebook a page of the site, in place.
 
     The badge goes (the site has launch buttons), titled and hidden cells are folded, and a picture's alt text
-    is left to the picture. A map that needs no kernel follows its picture, and takes its place in a browser.
+    is left to the picture. A map that needs no kernel follows its picture, and takes its place in a browser;
+    any other widget stays a picture, and the page says so.
     relink: converts the text of a cell.
     """
     for cell in nb.cells:
@@ -153,6 +156,10 @@ def prepare(nb: NotebookNode, relink) -> None:
             if name := maps_page.shown_by(cell.source):
                 live = maps_page.element(name, f"../{maps_page.FOLDER}")
                 cell.outputs.append(new_output("display_data", {"text/html": live}))
+            elif any(
+                output.get("data", {}).get("text/plain", "").startswith(WIDGET) for output in cell.outputs
+            ):
+                cell.outputs.append(new_output("display_data", {"text/html": STILL}))
     nb.cells = [cell for cell in nb.cells if cell.source.strip()]
 
 

@@ -21,8 +21,8 @@ from course_lib.text.preparation import clean
 TABLES = (".tsv", ".csv", ".txt", ".jsonl")
 HELD_OUT = 10  # one in so many groups is for testing, and one for validation
 COLUMNS = {  # names that a header may have, by what the column holds
-    "source": ("source", "src", "input"),
-    "target": ("target", "tgt", "trg", "translation", "output"),
+    "source": ("source", "src", "input", "question", "prompt", "instruction"),
+    "target": ("target", "tgt", "trg", "translation", "output", "answer", "response"),
     "text": ("text", "sentence", "review", "content", "document"),
     "label": ("label", "class", "category", "sentiment", "target"),
 }

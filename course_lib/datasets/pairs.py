@@ -79,7 +79,7 @@ def load_translation(
     """
     if (paths := own_paths(name)) is not None:
         pairs = limit_words(max_words, load_pairs(name))
-        held_out = number_held_out(paths, pairs)
+        held_out = number_held_out(paths, pairs, max_words)
         splits = split_pairs(pairs, test=min(test, held_out), validation=min(validation, held_out))
         sides = [path.suffix[1:] for path in paths] if len(paths) == 2 else ["source", "target"]
         name = " ".join(path.name for path in paths)
@@ -107,13 +107,14 @@ def own_paths(name: PathLike | Sequence[PathLike]) -> list[Path] | None:
     return [path] if (path := own_path(name)) else None
 
 
-def number_held_out(paths: list[Path], pairs: list[Pair]) -> int:
+def number_held_out(paths: list[Path], pairs: list[Pair], max_words: int | None = None) -> int:
     """A tenth of the groups of pairs that share a sentence. Raises ValueError if there are fewer than 3."""
     groups = [group for group in connected_groups({p: pair_id(p) for p in pairs}) if len(group) <= MOST_PAIRS]
     if len(groups) < 3:
+        limit = f" of at most {max_words} words" if max_words else ""
         raise ValueError(
-            f"{paths[0]}: {len(pairs)} pairs, of which {len(groups)} share no sentence, are too few for "
-            "training, validation and test"
+            f"{paths[0]}: {len(pairs)} pairs{limit}, of which {len(groups)} share no sentence, are too few "
+            "for training, validation and test"
         )
     return max(1, len(groups) // 10)
 

@@ -45,7 +45,8 @@ def own_path(name: PathLike) -> Path | None:
         try:
             find_set(str(name))
         except ValueError as error:
-            raise ValueError(f"{error}; nor is there a file or folder with this name") from None
+            where = "" if Path(name).is_absolute() else f" in {Path.cwd()}"
+            raise ValueError(f"{error}; nor is there a file or folder with this name{where}") from None
     return found
 
 

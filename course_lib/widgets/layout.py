@@ -58,8 +58,9 @@ STYLE += """
   --jp-widgets-inline-width-short: 9em; }
 .course-projected * { font-size: var(--course-letters); }
 .course-projected .course-words * { font-size: calc(0.88 * var(--course-letters)); }
-.course-projected .course-words rt { font-size: calc(0.6 * var(--course-letters)); }
-.course-projected .widget-checkbox input[type="checkbox"] { width: 1em !important; height: 1em !important; }
+.course-projected .course-words rt { font-size: calc(0.7 * var(--course-letters)) !important; }
+.course-explorer.course-projected .course-controls .widget-checkbox input[type="checkbox"] {
+  width: var(--course-letters) !important; height: var(--course-letters) !important; margin-block: auto; }
 .course-projected .widget-readout { min-width: 3em; }
 .course-projected .course-picture { width: 100%; max-height: min(100%, 100vh - 6rem); }
 </style>"""

@@ -84,6 +84,8 @@ def rows(results) -> dict[str, dict[str, str]]:
         ("wild", "passed", "finished"),
         ("ñandú", "passed", "finished"),
         ("asks", "passed", "finished"),
+        ("prints", "passed", "finished"),
+        ("segfault", "passed", "crashed (exit code -11)"),
         ("no setup", "error: NameError: name 'check' is not defined", "finished"),
         ("exits", "passed", "crashed (exit code 0)"),
         ("killed", "passed", "crashed (exit code -9)"),

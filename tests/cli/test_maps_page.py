@@ -132,10 +132,12 @@ def test_each_recorded_cell_shows_its_picture_in_a_notebook() -> None:
 
 def test_a_map_follows_the_picture_of_its_cell() -> None:
     picture = new_output("display_data", {"image/png": "aGk=", "text/plain": "A map."})
-    cells = [new_code_cell("x = 1\nheads_explorer()", outputs=[picture]), new_code_cell("heads_explorer")]
-    nb = new_notebook(cells=cells)
+    widget = new_output("display_data", {"image/png": "aGk=", "text/plain": "Widget: a text field."})
+    shown = (("x = 1\nheads_explorer()", [picture]), ("heads_explorer", []), ("chat_explorer()", [widget]))
+    nb = new_notebook(cells=[new_code_cell(source, outputs=outputs) for source, outputs in shown])
     site_sources.prepare(nb, lambda text: text)
     assert nb.cells[0].outputs[0] == picture and nb.cells[1].outputs == []
+    assert [output.data.get("text/html") for output in nb.cells[2].outputs] == [None, site_sources.STILL]
     live = nb.cells[0].outputs[1].data["text/html"]
     assert 'data-map="heads_explorer"' in live
     assert re.findall(r'src="([^"]*)"', live) == ["../maps/heads_explorer.js", "../maps/maps.js"]

@@ -73,22 +73,6 @@ def test_what_cannot_be_trained_is_said(tmp_path, capsys, arguments, message):
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("name", recipes.presets("gpt"))
-def test_every_preset_is_complete(name):
-    parser = argparse.ArgumentParser()
-    train.add_arguments(parser)
-    args = parser.parse_args(["gpt", "--preset", name])
-    train.settle(args)
-    assert all(
-        getattr(args, key) is not None for key in recipes.presets("gpt")["grammar"] if key != "minutes"
-    )
-    assert (args.steps is None) != (args.minutes is None)
-    recipes.train_config(args)
-    args = parser.parse_args(["gpt", "--preset", name, "--minutes", "3"])
-    train.settle(args)
-    assert args.minutes == 3 and args.steps is None
-
-
 def test_nanogpt_s_setting():
     preset = recipes.presets("gpt")["nanogpt-cpu"]
     assert (preset["steps"], preset["batch"], preset["lr"], preset["form"]) == (2000, 12, 0.001, "gpt-2")

@@ -1,6 +1,5 @@
 """`train vision`: from the command line to a saved model, on a few of the digits."""
 
-import argparse
 import csv
 import re
 
@@ -9,9 +8,7 @@ import torch
 
 from course_lib import __main__ as command_line
 from course_lib import datasets
-from course_lib.cli import train
 from course_lib.datasets import ImageData, ImageSplit, load_images
-from course_lib.experiments import recipes
 from course_lib.tasks.image_classification import accuracy, confusion_matrix, load_classifier, predict
 
 DIGITS = load_images()
@@ -132,18 +129,3 @@ def test_images_that_are_not_square_are_refused(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(datasets, "load_images", lambda name: data)
     assert command(*SMALL, "--steps", 3, "--out", tmp_path / "run") == 1
     assert "height=8 and width=12: the model reads square ones" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("name", recipes.presets("vision"))
-def test_every_preset_is_complete(name):
-    parser = argparse.ArgumentParser()
-    train.add_arguments(parser)
-    args = parser.parse_args(["vision", "--preset", name])
-    train.settle(args)
-    base = recipes.presets("vision")["digits"]
-    assert all(getattr(args, key) is not None for key in base if key not in ("minutes", "steps"))
-    assert (args.steps is None) != (args.minutes is None)
-    recipes.train_config(args)
-    args = parser.parse_args(["vision", "--preset", name, "--minutes", "3"])
-    train.settle(args)
-    assert args.minutes == 3 and args.steps is None

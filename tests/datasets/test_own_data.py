@@ -220,6 +220,11 @@ BAD = {  # what is written, what loads it, and what the message names; {} is the
     "ending": ({"p.docx": "a\tb\n"}, load_pairs, "{} does not end in .tsv, .csv"),
     "header only": ({"p.csv": "source,target\n"}, load_pairs, "{} has no rows below its header"),
     "too few": ({"p.tsv": "a\tb\na\tc\n"}, load_translation, "{}: 2 pairs, of which 1 share no sentence"),
+    "all too long": (
+        {"p.tsv": "a b\tc\n" * 9},
+        lambda path: load_translation(path, max_words=1),
+        "of at most 1 w",
+    ),
     "folder of one": ({"c/a.en": "x\n"}, up(load_pairs), "does not hold two files"),
     "one class": ({"r.csv": "a,x\nb,x\nc,x\n"}, load_labelled, "{} has one class only, 'x'"),
     "small class": ({"r.csv": "a,x\nb,x\nc,x\nd,y\n"}, load_labelled, "{}: class 'y' has 1 different"),

@@ -12,11 +12,14 @@ PAIRS = [("he eats", "él come"), ("she eats bread", "ella come pan"), ("she rea
 @pytest.mark.parametrize("kind", recipes.OWN)
 def test_every_preset_gives_a_whole_recipe(kind):
     for name, values in recipes.presets(kind).items():
-        settings = vars(recipes.recipe(kind, preset=name, seed=3))
+        recipe = recipes.recipe(kind, preset=name, seed=3)
+        settings = vars(recipe)
         assert settings["seed"] == 3 and values.items() <= settings.items()
         assert (settings["steps"] is None) != (settings["minutes"] is None)
         unset = {key for key, value in settings.items() if value is None}
         assert unset <= {"steps", "minutes", "device", *recipes.OWN[kind]}
+        config = recipes.train_config(recipe)
+        assert (config.steps, config.minutes) == (settings["steps"], settings["minutes"])
 
 
 def test_a_given_length_drops_the_other():

@@ -15,6 +15,7 @@ from course_lib.viz import shared
 from course_lib.viz.style import use_style
 
 Draw = Callable[[str], tuple[Figure, str]]
+PAGE = 620  # pixels of a notebook's page
 
 
 @contextmanager
@@ -40,7 +41,7 @@ def drawing(figures: Mapping[str, tuple[Callable[[], object], str]], *modules: M
 
 
 def figure_tests(
-    figures: Mapping[str, tuple[Callable[[], object], str]], *modules: ModuleType
+    figures: Mapping[str, tuple[Callable[[], object], str]], *modules: ModuleType, widest: int = PAGE
 ) -> tuple[Callable[[], Iterator[Draw]], Callable[[str, Draw], None]]:
     """The fixture `draw` for these figures, and a test: each is legible, and its alt text has the facts."""
 
@@ -53,7 +54,7 @@ def figure_tests(
     def test(name: str, draw: Draw) -> None:
         figure, alt = draw(name)
         assert re.search(figures[name][1], alt, re.DOTALL), alt
-        assert_legible(figure)
+        assert_legible(figure, widest)
 
     return draw, test
 
@@ -75,10 +76,10 @@ def texts(figure: Figure) -> list[Text]:
     return [text for text in figure.findobj(Text) if text in drawn and text.get_visible() and text.get_text()]
 
 
-def assert_legible(figure: Figure) -> None:
+def assert_legible(figure: Figure, widest: int = PAGE) -> None:
     """On a page, the words have at least 9 pt, do not overlap, and none is cut off."""
     found = texts(figure)
-    assert figure.get_figwidth() * 96 <= 620 and min(text.get_fontsize() for text in found) >= 9
+    assert figure.get_figwidth() * 96 <= widest and min(text.get_fontsize() for text in found) >= 9
     extents = [text.get_window_extent() for text in found]
     for (one, a), (other, b) in itertools.combinations(zip(found, extents, strict=True), 2):
         assert not a.overlaps(b), (one.get_text(), other.get_text())

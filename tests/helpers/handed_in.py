@@ -74,6 +74,8 @@ CELLS = {  # by student: the cells after the setup
         RIGHT, CHECK,
     ],
     "killed": [RIGHT, CHECK, "import os\nos.kill(os.getpid(), 9)", FACTOR],
+    "segfault": [RIGHT, CHECK, "import ctypes\nctypes.string_at(0)", FACTOR],
+    "prints": ["for _ in range(100):\n    print('x' * 10**6)", RIGHT, CHECK],
     "asks": ["name = input()", RIGHT, CHECK],
     "no setup": ["del check, torch", RIGHT, CHECK],
     "exits": [RIGHT, CHECK, "import os\nos._exit(0)", FACTOR],

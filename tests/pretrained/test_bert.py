@@ -12,7 +12,6 @@ from course_lib.pretrained.bert import (
     BERT_SIZES,
     convert_from_hf,
     from_hugging_face,
-    load_bert,
     to_hugging_face,
     train_wordpieces,
 )
@@ -87,16 +86,6 @@ def test_our_model_as_theirs_and_back() -> None:
     assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), again.parameters(), strict=True))
 
 
-def test_double_precision_is_kept() -> None:
-    ours = TextEncoder(OURS).double()
-    for p in ours.parameters():
-        p.data += 1e-12 * torch.randn_like(p)  # what single precision cannot hold
-    theirs = to_hugging_face(ours)
-    assert {p.dtype for p in theirs.parameters()} == {torch.float64}
-    again = from_hugging_face(theirs)
-    assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), again.parameters(), strict=True))
-
-
 @pytest.mark.parametrize(
     "pair", [("self.query", "self.key"), ("attention.output.LayerNorm", "output.LayerNorm")], ids=str
 )
@@ -110,20 +99,6 @@ def test_swapped_weights_would_be_seen(pair: tuple[str, str]) -> None:
     ours = from_hugging_face(theirs)
     ours.load_state_dict(convert_from_hf(weights))
     assert not torch.allclose(ours.hidden_states(IDS, types=TYPES)[IDS != PAD], right, atol=1e-2)
-
-
-def test_a_saved_model_is_loaded_by_its_folder(tmp_path) -> None:
-    theirs = theirs_of()
-    theirs.save_pretrained(tmp_path / "small")
-    with torch.inference_mode():
-        states = load_bert(str(tmp_path / "small")).hidden_states(IDS, types=TYPES)
-        assert torch.allclose(states[IDS != PAD], states_of_theirs(theirs), atol=1e-4)
-
-
-def test_a_model_that_is_not_there_is_an_error(monkeypatch, tmp_path) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(OSError, match="nowhere"):
-        load_bert(str(tmp_path / "nowhere"))
 
 
 @pytest.mark.parametrize(

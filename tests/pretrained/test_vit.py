@@ -15,7 +15,6 @@ from course_lib.pretrained.vit import (
     from_hugging_face,
     load_into_theirs,
     load_into_vit,
-    load_vit,
     to_hugging_face,
 )
 
@@ -81,16 +80,6 @@ def test_our_model_as_theirs(device):
     assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), again.parameters(), strict=True))
 
 
-def test_double_precision_is_kept():
-    ours = ViT(CONFIG).double()
-    for p in ours.parameters():
-        p.data += 1e-12 * torch.randn_like(p)  # what single precision cannot hold
-    theirs = to_hugging_face(ours)
-    assert {p.dtype for p in theirs.parameters()} == {torch.float64}
-    again = from_hugging_face(theirs)
-    assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), again.parameters(), strict=True))
-
-
 def test_interpolated_positions_equal_theirs():
     theirs, images = theirs_of(), random_images(2, 2, 20, 20)
     ours = resized(from_hugging_face(theirs), 20)
@@ -131,18 +120,6 @@ def test_swapped_weights_would_be_seen(pair):
     }
     theirs.load_state_dict(swapped)
     assert not torch.allclose(ours(images), theirs(images).logits, atol=1e-3)
-
-
-def test_a_saved_model_is_loaded_by_its_folder(tmp_path):
-    theirs, images = theirs_of(), random_images(2, 2, 12, 12)
-    theirs.save_pretrained(tmp_path / "small")
-    assert torch.allclose(load_vit(str(tmp_path / "small"))(images), theirs(images).logits, atol=1e-4)
-
-
-def test_a_model_that_is_not_there_is_an_error(monkeypatch, tmp_path):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(OSError, match="nowhere"):
-        load_vit(str(tmp_path / "nowhere"))
 
 
 def test_another_width_is_converted_both_ways():

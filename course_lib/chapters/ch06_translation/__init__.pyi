@@ -26,6 +26,9 @@ from course_lib.chapters.ch06_translation.translation_figures import diagram_shi
 from course_lib.chapters.ch06_translation.translation_figures import (
     plot_cross_attention as plot_cross_attention,
 )
+from course_lib.chapters.ch06_translation.translation_figures import (
+    plot_label_smoothing as plot_label_smoothing,
+)
 from course_lib.chapters.ch06_translation.translation_figures import plot_losses as plot_losses
 from course_lib.chapters.ch06_translation.translation_widget import (
     translation_explorer as translation_explorer,

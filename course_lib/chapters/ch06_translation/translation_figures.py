@@ -1,4 +1,5 @@
-"""Figures of training a translation model: the shift by one, training losses, cross-attention."""
+"""Figures of training a translation model: the shift by one, training losses, cross-attention, smoothed
+targets."""
 
 from collections.abc import Mapping, Sequence
 
@@ -38,6 +39,47 @@ def plot_cross_attention(
     axes = heatmap(weights, queries=predicted, keys=source, title="last layer, mean of the heads")
     axes.set(ylabel="predicts", xlabel="attends to")
     show(axes.figure, alt=alt)
+
+
+@style_context()
+def plot_label_smoothing(
+    labels: Sequence[str] = ("El", "gato", "duerme", ".", "EOS"),
+    vocabulary: Sequence[str] = ("EOS", ".", "El", "duerme", "gato", "perro"),
+    epsilon: float = 0.3,
+) -> None:
+    """Show the target matrix, one row per position: one-hot, and after label smoothing with ε = `epsilon`.
+
+    Raises ValueError for a label that is not in the vocabulary.
+    """
+    figure, panels = plt.subplots(1, 2, figsize=(6.4, 0.45 * len(labels) + 1.0), sharey=True)
+    for axes, smoothing in zip(panels, (0.0, epsilon), strict=True):
+        targets = smoothed_targets([vocabulary.index(label) for label in labels], len(vocabulary), smoothing)
+        axes.pcolormesh(targets, vmin=0, vmax=1, cmap="Blues", edgecolors="0.9")
+        for row, values in enumerate(targets.tolist()):
+            for column, p in enumerate(values):
+                color = "white" if p > 0.715 else "black"
+                axes.text(
+                    column + 0.5,
+                    row + 0.5,
+                    f"{p:.2f}" if p % 1 else f"{p:.0f}",
+                    ha="center",
+                    va="center",
+                    color=color,
+                )
+        axes.set(title="one-hot: ε = 0" if smoothing == 0 else f"label smoothing: ε = {smoothing}")
+        axes.set_xticks([i + 0.5 for i in range(len(vocabulary))], vocabulary, rotation=45)
+        axes.set(ylim=(len(labels), 0), xlabel="token of the vocabulary")
+        axes.grid(visible=False)
+    panels[0].set_yticks([i + 0.5 for i in range(len(labels))], labels)
+    panels[0].set_ylabel("label")
+    rest = epsilon / len(vocabulary)
+    show(
+        figure,
+        alt=f"Two matrices of targets, with a row for each of the labels {' '.join(labels)} and a column for "
+        f"each of {len(vocabulary)} tokens. Left, one-hot: 1 at the label, 0 elsewhere. Right, "
+        f"smoothed with ε = {epsilon}: {1 - epsilon + rest:.2f} at the label and {rest:.2f} at each other "
+        "token. Each row adds up to 1.",
+    )
 
 
 def smoothed_targets(labels: Sequence[int], vocab: int, epsilon: float) -> Float[Tensor, "positions vocab"]:

@@ -60,10 +60,11 @@ def plot_by_context(curves: Mapping[str, Sequence[float]], baselines: Mapping[st
     figure, axes = plt.subplots(figsize=(5.6, 3))
     for (name, losses), style in zip(curves.items(), ("o-", "s--", "^:"), strict=False):
         axes.plot(range(1, len(losses) + 1), losses, style, markersize=3.5, label=name)
-    longest, (low, high) = max(map(len, curves.values())), axes.get_ylim()
-    axes.set_ylim(low, high + 0.3 * (high - low))  # space for the legend
+    longest = max(map(len, curves.values()))
     axes.set(xlabel="tokens of context", ylabel="loss (nats per token)", xlim=(0, longest + 1))
     _lines(axes, baselines)
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high + 0.3 * (high - low))  # space for the legend
     axes.legend(loc="upper right")
     said = "; ".join(
         f"{name} peaks {_beside(max(each), baselines)} and ends {_beside(each[-1], baselines)}"

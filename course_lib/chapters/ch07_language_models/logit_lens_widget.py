@@ -17,7 +17,7 @@ from course_lib.widgets.token_words import shown as written
 from course_lib.widgets.toy_lm import QUESTIONS
 
 COLUMNS = 8  # tokens shown at once
-LETTERS = 7  # most letters of a token in a cell
+LETTERS = 9  # most letters of a token in a cell
 DEEPEST = 8  # most rows: of a deeper model, the last blocks
 SHOWN = ("top token", "final prediction")
 REVIEWS = ("The king received positive reviews from music", "reviews from music")  # the first prompt, changed

@@ -42,15 +42,15 @@ from course_lib.chapters.ch08_images.vit_training_figures import (
     plot_checkpoint_losses as plot_checkpoint_losses,
 )
 from course_lib.chapters.ch08_images.vit_training_figures import (
-    plot_class_accuracies as plot_class_accuracies,
-)
-from course_lib.chapters.ch08_images.vit_training_figures import (
     plot_conditions as plot_conditions,
 )
 from course_lib.chapters.ch08_images.vit_training_figures import (
     plot_confusion_percent as plot_confusion_percent,
 )
 from course_lib.chapters.ch08_images.vit_training_figures import plot_mixtures as plot_mixtures
+from course_lib.chapters.ch08_images.vit_training_figures import (
+    plot_moved_features as plot_moved_features,
+)
 from course_lib.chapters.ch08_images.vit_training_figures import (
     plot_shifted_patches as plot_shifted_patches,
 )

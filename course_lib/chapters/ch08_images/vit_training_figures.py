@@ -6,7 +6,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Float, UInt8
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from torch import Tensor
@@ -42,6 +42,33 @@ def plot_shifted_patches(
         figure,
         alt=f"An image before and after a change, both cut into {count} patches. A cross marks each patch "
         f"whose pixels are different: {different} of {count}.",
+    )
+
+
+@style_context()
+def plot_moved_features(
+    images: Mapping[str, UInt8[Tensor, "channels height width"]],
+    features: Float[Tensor, "images maps height width"],
+) -> None:
+    """Show images, each with the five feature maps that are largest for the first one, and their means.
+
+    images: by name: one, the same after a change, and another one to compare with.
+    """
+    means = features.mean(dim=(2, 3))
+    figure, panels = plt.subplots(len(images), 6, figsize=(6.4, 3.9), layout="tight")
+    for row, (line, (name, image)) in enumerate(zip(panels, images.items(), strict=True)):
+        _draw(line[0], image, name)
+        for axes, number in zip(line[1:], means[0].argsort(descending=True).tolist(), strict=False):
+            axes.imshow(features[row, number].numpy(), cmap="Blues", vmin=0, vmax=float(features.max()))
+            axes.set(xticks=[], yticks=[], title=f"mean {means[row, number]:.1f}")
+            axes.grid(visible=False)
+    first, changed, other = means[:3]
+    near = (first - changed).norm() < 0.75 * (first - other).norm()
+    show(
+        figure,
+        alt=f"{', '.join(images)}: each image, and five of its {means.shape[1]} feature maps with their "
+        f"means. The means of all maps after the change are {'' if near else 'not much '}nearer to those "
+        "before it than to those of the other image.",
     )
 
 
@@ -156,22 +183,6 @@ def plot_confusion_percent(percent: Float[Tensor, "classes classes"], classes: S
         alt=f"Confusion matrix in percent, {len(classes)} true classes by {len(classes)} predicted; dark "
         f"on the diagonal{'' if dark == len(classes) else f' for {dark} of them'}. The largest number beside "
         f"it: {off[true, taken]:.0f} percent of the class {classes[true]} are predicted as {classes[taken]}.",
-    )
-
-
-@style_context()
-def plot_class_accuracies(runs: Mapping[str, Int[Tensor, "classes classes"]], classes: Sequence[str]) -> None:
-    """Show the accuracy of each class in several runs, from their confusion matrices."""
-    figure, axes = plt.subplots(figsize=(6.0, 3.4))
-    for i, (name, counts) in enumerate(runs.items()):
-        percent = 100 * counts.diag() / counts.sum(dim=1)
-        axes.plot(percent.tolist(), range(len(classes)), MARKERS[i], color=PALETTE[i], label=name)
-    axes.set(xlabel="accuracy, percent", ylim=(len(classes) - 0.5, -0.5), xlim=(0, 100))
-    axes.set_yticks(range(len(classes)), classes)
-    axes.legend(loc="lower left")
-    show(
-        figure,
-        alt=f"Accuracy of each of {len(classes)} classes in {len(runs)} runs: {' and '.join(runs)}.",
     )
 
 

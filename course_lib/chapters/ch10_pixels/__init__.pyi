@@ -15,6 +15,7 @@ from course_lib.chapters.ch10_pixels.pixel_figures import plot_pixel_cost as plo
 from course_lib.chapters.ch10_pixels.pixel_figures import (
     plot_pixel_weights as plot_pixel_weights,
 )
+from course_lib.chapters.ch10_pixels.pixel_figures import plot_reach as plot_reach
 from course_lib.chapters.ch10_pixels.pixels_widget import (
     pixel_attention_explorer as pixel_attention_explorer,
 )

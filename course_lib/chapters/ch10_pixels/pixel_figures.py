@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from matplotlib.axes import Axes
 from torch import Tensor
 
@@ -148,6 +148,30 @@ def _errors_in_words(errors: Mapping[str, Sequence[Float[Tensor, " width"]]]) ->
 
 def _near(errors: Float[Tensor, "seeds columns"], level: float) -> bool:
     return bool(((errors - level).abs() < 1 / 12).all())  # half the way from 1/3 to 1/2
+
+
+@style_context()
+def plot_reach(reaches: Mapping[str, Bool[Tensor, "height width"]], row: int, column: int) -> None:
+    """Show on which pixels the output at one pixel (cross) can depend; a ring marks its mirror pixel.
+
+    reaches: by name of the network, True for the pixels that it can use. row, column: counted from 0.
+    """
+    figure, panels = plt.subplots(len(reaches), 1, figsize=(5.6, 1.7 * len(reaches)), squeeze=False)
+    said = []
+    for axes, (name, reached) in zip(panels[:, 0], reaches.items(), strict=True):
+        width = reached.shape[1]
+        mirror = width - 1 - column
+        _weight_map(axes, 0.4 * reached.float(), (row, column))
+        axes.plot(mirror, row, "o", color=PALETTE[1], fillstyle="none", markersize=9, markeredgewidth=2)
+        axes.set_title(f"{name}: {int(reached.sum())} of {reached.numel()} pixels")
+        seen = "with" if reached[row, mirror] else "without"
+        said.append(f"{name}: {int(reached.sum())} of {reached.numel()}, {seen} the mirror pixel")
+    panels[-1, 0].set_xlabel("column")
+    show(
+        figure,
+        alt=f"The pixels on which the output in row {row + 1}, column {column + 1} can depend, one map of "
+        f"the image per network. {'; '.join(said)}.",
+    )
 
 
 @style_context()

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from course_lib.chapters.ch10_pixels.pixel_attention import filled, save
@@ -104,6 +104,17 @@ def error_by_column(model: nn.Module, pictures: int = 2000) -> Float[Tensor, " w
     clean = mirrors(pictures, rng)
     noise = torch.randn(clean.shape, generator=rng)
     return (model(clean + noise) - clean).square().mean(dim=(0, 1, 2))
+
+
+def reach(model: nn.Module, row: int, column: int) -> Bool[Tensor, "height width"]:
+    """Receptive field: the pixels of the input on which the output at a pixel depends, found by the gradient.
+
+    >>> reach(nn.Conv2d(1, 1, 3, padding=1), row=0, column=0).nonzero().tolist()
+    [[0, 0], [0, 1], [1, 0], [1, 1]]
+    """
+    image = mirrors(1, torch.Generator().manual_seed(0)).requires_grad_()
+    (gradient,) = torch.autograd.grad(model(image)[0, 0, row, column], image)
+    return gradient[0, 0] != 0
 
 
 @cache

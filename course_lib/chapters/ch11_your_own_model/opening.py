@@ -15,11 +15,14 @@ KINDS: dict[str, type[Any]] = {"text": TextProject, "pairs": PairsProject, "imag
 DEFAULT = {"text": "grammar", "pairs": "grammar", "images": "digits"}
 
 
-def open_project(path: PathLike | None = None, kind: str = "text", limit: int | None = None) -> Project:
+def open_project(
+    path: PathLike | None = None, kind: str = "text", limit: int | None = None, max_words: int | None = None
+) -> Project:
     """Open a project: a text, sentence pairs, or images in a folder per class.
 
     path: of your file or folder, or the name of a data set; None for a small set of the course.
     kind: "text", "pairs" or "images". limit: the most training examples (characters of a text) to use.
+    max_words: of a sentence of pairs (20); longer ones are left out.
     Raises ValueError for another kind, and as `load_text`, `load_translation` and `load_images` do.
 
     >>> project = open_project(kind="images")
@@ -30,7 +33,9 @@ def open_project(path: PathLike | None = None, kind: str = "text", limit: int | 
         raise ValueError(f"kind={kind!r} is none of {', '.join(map(repr, KINDS))}")
     if limit is not None and limit < 1:
         raise ValueError(f"limit={limit} must be at least 1")
-    more = {} if limit is None else {"limit": limit}
+    if max_words is not None and kind != "pairs":
+        raise ValueError(f"max_words={max_words} is for pairs, not for kind={kind!r}")
+    more = {k: v for k, v in {"limit": limit, "max_words": max_words}.items() if v is not None}
     project: Project = KINDS[kind].load(DEFAULT[kind] if path is None else path, **more)
     project.choose()
     return project

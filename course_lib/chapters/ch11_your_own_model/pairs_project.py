@@ -11,7 +11,7 @@ from typing import Any
 from torch import nn
 
 from course_lib.chapters.ch11_your_own_model.project import MOST_ANSWERS, Project, heads, part_of
-from course_lib.datasets import load_translation
+from course_lib.datasets import at_most, load_pairs, load_translation
 from course_lib.datasets.batching import Batches
 from course_lib.datasets.pairs import TranslationData
 from course_lib.datasets.splits import Pair
@@ -28,13 +28,13 @@ from course_lib.text import UNK, Tokenizer
 from course_lib.text.bleu import held_out_scores
 from course_lib.text.preparation import encode_pairs
 
-MAX_TOKENS, MAX_WORDS = 64, 20
+MAX_TOKENS, MAX_WORDS = 256, 20
 OPTIONS = ("words, 4000", "bpe, 500", "bpe, 1000", "bpe, 2000")
 HELD_OUT = 200  # most pairs for validation and for testing
 
 
 class PairsProject(Project):
-    """Pairs of at most 20 words a sentence, from a file or a set; the first `limit` to train on."""
+    """Pairs from a file or a set, of at most `max_words` words a sentence; the first `limit` to train on."""
 
     kind, unit, usual = "pairs", "chrF", "bpe, 1000"
 
@@ -42,10 +42,14 @@ class PairsProject(Project):
         self.data, self.limit = data, limit
         self.train_pairs = data.train[:limit]
         self.held_out, self.test = data.validation[:HELD_OUT], data.test[:HELD_OUT]
+        self.too_long = 0
+        self.max_tokens = max(MAX_TOKENS, 8 * (data.max_words or 0))  # few words are more than 8 tokens
 
     @classmethod
-    def load(cls, path: PathLike, **more: Any) -> "PairsProject":
-        return cls(load_translation(path, max_words=MAX_WORDS), **more)
+    def load(cls, path: PathLike, max_words: int = MAX_WORDS, **more: Any) -> "PairsProject":
+        project, everything = cls(load_translation(path, max_words=max_words), **more), set(load_pairs(path))
+        project.too_long = len(everything) - len(set(at_most(max_words, everything)))
+        return project
 
     def pairs_of(self, part: str) -> list[Pair]:
         return {"train": self.train_pairs, "validation": self.held_out, "test": self.test}[part]
@@ -59,7 +63,10 @@ class PairsProject(Project):
 
     def look(self) -> Iterator[str]:
         data, pairs = self.data, self.train_pairs
-        yield f"{len(pairs):,} of {len(data.train):,} training pairs of at most {MAX_WORDS} words"
+        yield f"{len(pairs):,} of {len(data.train):,} training pairs of at most {data.max_words} words"
+        if self.too_long:
+            allowed = f"max_words={2 * data.max_words} would allow more"
+            yield f"{self.too_long:,} longer pairs are left out; {allowed}"
         yield f"{len(self.held_out):,} for validation, {len(self.test):,} for testing"
         yield f"{len(data.left_out):,} pairs share a sentence with a held-out pair and are left out"
         sources = Counter(source for source, _ in pairs)
@@ -134,7 +141,7 @@ class PairsProject(Project):
             "d_model": d_model,
             "heads": heads(d_model),
             "d_ff": 4 * d_model,
-            "max_tokens": MAX_TOKENS,
+            "max_tokens": self.max_tokens,
         }
         return Seq2Seq(Seq2SeqConfig(vocab=len(self.tokenizer), positions="rotary", **sizes))
 
@@ -142,7 +149,7 @@ class PairsProject(Project):
         return TranslationLoss(model, label_smoothing=0.0)  # type: ignore[arg-type]
 
     def batches(self, seed: int) -> Batches:
-        return TranslationBatches(self.train_pairs, self.tokenizer, self.batch, MAX_TOKENS, seed)
+        return TranslationBatches(self.train_pairs, self.tokenizer, self.batch, self.max_tokens, seed)
 
     def validation_loss(self, model: nn.Module) -> float:
         return mean_loss(model, self.tokenizer, self.held_out)  # type: ignore[arg-type]

@@ -52,7 +52,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
 }
 
 
-draw, test_each_figure = figure_tests(FIGURES, recurrence_figures, softmax_figures)
+draw, test_each_figure = figure_tests(FIGURES, recurrence_figures, softmax_figures, widest=845)
 
 
 def test_every_seed_is_a_dot_and_the_line_is_their_mean(draw: Draw) -> None:

@@ -8,7 +8,6 @@ from helpers.drawn_text import Draw, figure_tests
 
 from course_lib.chapters.ch06_translation import real_data_figures as figures
 from course_lib.chapters.ch06_translation import real_words
-from course_lib.text.bpe import ByteBPE
 
 WORDS = real_words.stored()
 CURVES = {f"{n:,} pairs": ([200, 400, 600], [5.0, 4.0 + n / 1000, 4.5]) for n in (250, 1000)}
@@ -37,14 +36,6 @@ DRAWN: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and w
 
 
 draw, test_each_figure = figure_tests(DRAWN, figures)
-
-
-def test_each_way_to_cut_keeps_the_sentence() -> None:
-    sentence = "Mañana comeré pan"
-    for kind in ("subwords", "characters"):
-        assert "".join(figures.CUTS[kind]).replace("␣", " ") == sentence
-    assert " ".join(figures.CUTS["words"]) == sentence
-    assert len(figures.CUTS["bytes"]) == len(sentence.encode()) == len(ByteBPE().encode(sentence))
 
 
 def test_the_gray_band_has_the_width_of_chance(draw: Draw) -> None:

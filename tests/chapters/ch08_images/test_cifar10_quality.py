@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from course_lib.chapters.ch08_images import cifar10_quality as quality
+from course_lib.datasets.image_sets import CIFAR10
 from course_lib.experiments.recipes import presets
 
 
@@ -34,3 +35,11 @@ def test_stored_runs_are_those_of_the_presets():
         assert 0.1 < one["validation"] < 1 and one["seconds"] > 0 and one["settings"]
         assert one["epochs"] == pytest.approx(one["steps"] * one["batch"] / 45_000, abs=0.06)
         assert "test" not in one  # nothing was chosen on the test images
+
+
+def test_cats_and_dogs_are_confused_most_and_equally_often():
+    long = next(run for run in quality.stored()["presets"] if run.name == "cifar10-cpu-long")
+    cat, dog = CIFAR10.index("cat"), CIFAR10.index("dog")
+    wrong = {(i, j): n for i, row in enumerate(long.confusion) for j, n in enumerate(row) if i != j}
+    both = wrong.pop((cat, dog)), wrong.pop((dog, cat))  # of 1,000 images each
+    assert abs(both[0] - both[1]) < 10 and max(wrong.values()) < min(both) / 2

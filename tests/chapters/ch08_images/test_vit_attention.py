@@ -33,10 +33,14 @@ def test_the_stored_runs_say_what_the_chapter_says() -> None:
         most, random, least = (painted[name][1] for name in ("most attended", "random", "least attended"))
         assert most < random - 0.1 and random < least - 0.05
         assert removed["most attended"][3] < removed["most ink"][3] - 0.15
+        assert removed["random"][3] < removed["least attended"][3] - 0.1
         assert 0.54 < run["equal ink"]["rollout"] < 0.62 and 0.48 < run["equal ink"]["layer 3"] < 0.57
         assert run["neighbors"][0] < 0
         sizes = run["sizes"]
         assert sizes["8 pixels"] - sizes["new positions, old patches"] < 0.025
         assert 0.28 < sizes["8 pixels"] - sizes["old positions, new patches"] < 0.36
         assert 0.08 < sizes["old positions, new patches"] - sizes["16 pixels"] < 0.17
-    assert all(run["neighbors"][0] > 0.6 for run in stored["sinusoidal 2d"])
+        assert sizes["16 pixels"] < 0.6 and sizes["16 pixels, no positions"] < 0.2
+    for run in stored["sinusoidal 2d"]:
+        assert run["neighbors"][0] > 0.6
+        assert abs(run["removed"]["most attended"][3] - run["removed"]["most ink"][3]) <= 0.065

@@ -1,5 +1,6 @@
 """Controls for the ViTs of chapters 8 and 8c: what is trained, and what is stored."""
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,26 @@ from course_lib.chapters.ch08_images.digits_vit import digits
 
 def test_the_stored_networks_learned_their_images() -> None:
     assert all(run["training"] > 0.95 for part in vit_controls.stored().values() for run in part)
+
+
+def test_the_stored_networks_support_what_chapter_8c_says() -> None:
+    def mean(network: str, count: int, part: str) -> float:
+        stored = vit_controls.stored()["few images"]
+        runs = [run[part] for run in stored if (run["network"], run["images"]) == (network, count)]
+        return sum(runs) / len(runs)
+
+    pooled, flat = "convolutions, mean pooling", "convolutions, flattened"
+    for vit in (name for name in vit_controls.NETWORKS if name.startswith("ViT")):
+        for count, (part, margin) in itertools.product((50, 200), {"test": 0.05, "moved": 0.3}.items()):
+            assert mean(vit, count, part) < mean(pooled, count, part) - margin
+    for count in vit_controls.COUNTS:
+        assert (
+            mean("ViT", count, "moved") + 0.1
+            < mean(flat, count, "moved")
+            < mean(pooled, count, "moved") - 0.1
+        )
+        assert mean(flat, count, "test") > mean(pooled, count, "test")
+    assert mean(pooled, 800, "test") - mean("ViT", 800, "test") < 0.05
 
 
 def test_the_orders_move_patches_and_nothing_else() -> None:

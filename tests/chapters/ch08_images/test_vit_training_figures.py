@@ -12,6 +12,7 @@ from course_lib.datasets.image_sets import CIFAR10
 DOT = torch.zeros(1, 4, 4, dtype=torch.uint8)
 DOT[0, 1, 1] = 255
 SIX = DOT.expand(5, 1, 4, 4)
+THREE = dict.fromkeys("abc", DOT)
 LABELS = torch.eye(10)[:5]
 MIXED = (LABELS + LABELS.roll(1, 0)) / 2
 COUNTS = torch.tensor([[8, 1, 1], [0, 3, 1], [5, 0, 15]])
@@ -21,6 +22,14 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
     "shifted": (
         lambda: drawn.plot_shifted_patches(DOT, DOT.roll(1, dims=2), 2),
         "both cut into 4 patches.* different: 2 of 4",
+    ),
+    "moved features": (
+        lambda: drawn.plot_moved_features(THREE, torch.eye(6)[[0, 0, 1], :, None, None].expand(3, 6, 4, 4)),
+        "a, b, c: .* its 6 feature maps.* are nearer to those before it than",
+    ),
+    "changed features": (
+        lambda: drawn.plot_moved_features(THREE, torch.eye(6)[:3, :, None, None].expand(3, 6, 4, 4)),
+        "not much nearer to those before it",
     ),
     "curve": (
         lambda: drawn.plot_by_images({50: [0.5, 0.4], 200: [0.7, 0.8], 800: [0.9, 0.9]}),
@@ -45,10 +54,6 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
         "25 percent of the class (dog|frog) are predicted",
     ),
     "ten classes": (lambda: drawn.plot_confusion_percent(TEN, CIFAR10), "10 true classes by 10"),
-    "class accuracies": (
-        lambda: drawn.plot_class_accuracies({"3,800 steps": COUNTS, "16,000 steps": COUNTS}, "abc"),
-        "3 classes in 2 runs: 3,800 steps and 16,000 steps",
-    ),
     "tokens": (drawn.diagram_convolutional_tokens, "4 tokens reads.* 4 pixels each.* up to 7 pixels"),
 }  # fmt: skip
 

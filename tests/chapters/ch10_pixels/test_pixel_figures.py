@@ -30,6 +30,12 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
     "cost": (lambda: drawn.plot_pixel_cost(COST), "8 to 64, .* for explicit and SDPA"),
     "runs": (lambda: drawn.plot_digit_runs(RUNS), "3 seeds each with and without"),
     "errors": (lambda: drawn.plot_column_errors(ERRORS), "lines at 1/2 and 1/3"),
+    "reach": (
+        lambda: drawn.plot_reach(
+            {"near": torch.arange(48).view(4, 12) < 4, "all": torch.ones(4, 12) > 0}, 1, 2
+        ),
+        "row 2, column 3 .* near: 4 of 48, without the mirror pixel; all: 48 of 48, with the mirror pixel",
+    ),
     "weights": (
         lambda: drawn.plot_pixel_weights(torch.eye(48), (13, 41), 12),
         "row 2 column 2, row 4 column 6.* 4 by 12 pixels",

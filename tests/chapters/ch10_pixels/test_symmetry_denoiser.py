@@ -3,8 +3,11 @@
 from course_lib.chapters.ch10_pixels import symmetry_denoiser as runs
 
 
-def test_the_convolutions_reach_across_the_image() -> None:
-    assert 2 + runs.CONVOLUTIONS >= runs.WIDTH - 1
+def test_two_convolutions_reach_two_pixels_and_more_of_them_or_attention_all() -> None:
+    near = runs.reach(runs.MirrorNet(attention=False), row=1, column=1)
+    assert near[:, :4].all() and not near[:, 4:].any()
+    deep = runs.MirrorNet(attention=False, more_convolutions=runs.CONVOLUTIONS)
+    assert runs.reach(deep, 1, 1).all() and runs.reach(runs.trained_mirrors(), 1, 1).all()
 
 
 def test_a_run_has_an_error_for_each_column() -> None:

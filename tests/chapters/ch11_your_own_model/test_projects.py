@@ -1,7 +1,10 @@
 """Projects with your own data: each kind from its files to a folder with a card, and what is refused."""
 
 import math
+import os
+import re
 import zipfile
+from itertools import chain
 
 import pytest
 import torch
@@ -77,6 +80,18 @@ def test_the_baselines_of_pairs_translate_word_by_word(files):
     assert found["dictionary"] < 100 and set(found) == {"copy the source", "dictionary", "nearest sentence"}
 
 
+def test_pairs_that_are_too_long_are_counted_and_can_be_let_in(tmp_path):
+    rows = [f"is it {i}?;it is {i}" for i in range(30)] + [f"why {i}?;{'so ' * 24}{i}" for i in range(5)]
+    (tmp_path / "talk.csv").write_text("\n".join(["question;answer", *rows]), encoding="utf-8")
+    project = ch11.open_project(tmp_path / "talk.csv", "pairs")
+    first, second = list(project.look())[:2]
+    assert first.startswith("24 of 24") and second.startswith("5 longer pairs are left out; max_words=40")
+    whole = ch11.open_project(tmp_path / "talk.csv", "pairs", max_words=40)
+    assert "left out" not in list(whole.look())[1]
+    parts = [whole.pairs_of(part) for part in ("train", "validation", "test")]
+    assert sum(map(len, parts)) == 35 and ("question", "answer") not in chain(*parts)
+
+
 def test_the_baselines_of_images_are_those_of_their_labels():
     project = ch11.open_project(kind="images")
     test, train = project.data.test, project.data.train
@@ -115,8 +130,9 @@ def test_plans_fill_the_time_and_the_best_one_is_first(files):
     ("call", "named"),
     [
         (lambda: ch11.open_project(kind="texts"), "'texts' is none of 'text', 'pairs', 'images'"),
-        (lambda: ch11.open_project("no/such.txt"), "no/such.txt"),
+        (lambda: ch11.open_project("no/such.txt"), f"no/such.txt.* in {re.escape(os.getcwd())}"),
         (lambda: ch11.open_project(limit=0), "limit=0"),
+        (lambda: ch11.open_project(max_words=40), "max_words=40 is for pairs"),
         (lambda: ch11.open_project(kind="images").choose(3), "option=3 is none of"),
         (lambda: ch11.open_project(kind="images").train(20, 1), "d_model=20"),
     ],
