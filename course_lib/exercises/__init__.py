@@ -149,8 +149,8 @@ def answers(which: str) -> str:
     keys = sorted(key for key in found if key.startswith(f"{which}."))
     if keys:
         return "\n\n".join(f"{key} ({found[key]['state']})\n{answers(key)}" for key in keys)
-    if which in chapters():
-        raise ValueError(f"nothing is saved of chapter {which} yet")
+    if which in chapters() or re.search(r"\.(\d|prediction|conclusion)$", which):
+        raise ValueError(f"nothing is saved of {which} yet")
     raise ValueError(f"{find(which).id} is not passed yet, so no answer is saved")
 
 

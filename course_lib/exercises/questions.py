@@ -108,7 +108,7 @@ def my_prediction(chapter: str, answer: object = ...) -> Text:
     """
     file_of(chapter)
     key = f"{chapter}.prediction"
-    given = "" if answer is ... else str(answer).strip()
+    given = "" if answer is ... or answer is None else str(answer).strip()
     if given:
         remember(key, "predicted", given)
     if saved := _saved(key):
@@ -164,7 +164,7 @@ def find_question(question_id: str) -> Question:
 
 def file_of(chapter: str) -> Path:
     """The file of a chapter's questions. Raises ValueError if the chapter has none."""
-    found = list(FOLDER.glob(f"ch*/{chapter}_questions.md")) if re.fullmatch(CHAPTER, chapter) else []
+    found = list(FOLDER.glob(f"ch*/{chapter}_questions.md")) if re.fullmatch(CHAPTER, str(chapter)) else []
     if not found:
         raise ValueError(f"no questions for chapter {chapter!r}; chapters are written as 05, 05b or A1")
     return found[0]

@@ -82,9 +82,11 @@ def test_a_conclusion_needs_words_and_then_shows_the_points() -> None:
     assert all(point in written for point in points)
 
 
-@pytest.mark.parametrize("asked", [lambda: recall("99"), lambda: recall("5"), lambda: find_question("05.9")])
+@pytest.mark.parametrize(
+    "asked", [lambda: recall("99"), lambda: my_prediction(5, 1), lambda: find_question("05.9")]
+)
 def test_what_does_not_exist_is_refused(asked) -> None:
-    with pytest.raises(ValueError, match=r"99|'5'|05\.9"):
+    with pytest.raises(ValueError, match=r"99|chapter 5;|05\.9"):
         asked()
 
 
@@ -151,6 +153,7 @@ def test_answers_and_conclusions_count_as_progress_and_return_the_next_day(monke
     assert "05.prediction (predicted)\n3" in shown and "nine words" in shown
 
 
-def test_a_chapter_of_which_nothing_is_saved_says_so() -> None:
-    with pytest.raises(ValueError, match="nothing is saved of chapter 05b yet"):
-        answers("05b")
+@pytest.mark.parametrize("which", ["05b", "05.conclusion", "05.2"])
+def test_that_nothing_is_saved_is_said(which: str) -> None:
+    with pytest.raises(ValueError, match=f"nothing is saved of {which} yet"):
+        answers(which)
