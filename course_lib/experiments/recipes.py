@@ -35,7 +35,7 @@ OWN = {  # the same for one kind of model; None: derived from other settings
 OWN_DATA = {  # what holds for your own data in place of a default
     "translation": {"max_words": 0},
     "gpt": {"tokens": "bytes"},
-    "vision": {"patch_size": 4},
+    "vision": {"patch_size": 4, "batch": 16},  # few photos, too
     "classification": {},
 }
 TOKENIZER_SAMPLE = 20  # pieces of a text in files, spread evenly, that a tokenizer learns from

@@ -45,7 +45,7 @@ def runs(tmp_path_factory):
     special = {
         "translation": ("pairs.tsv", "--vocab", 80, "--batch", 8),
         "gpt": ("poem.txt", "--vocab", 280, "--batch", 4, "--context", 16, "--form", "gpt-2", "--heads", 2),
-        "vision": ("photos", "--batch", 8, "--image-size", 8, "--heads", 2),
+        "vision": ("photos", "--image-size", 8, "--heads", 2),  # few: the batch size is that for own data
         "classification": (
             "reviews.csv",
             "--batch",
