@@ -230,7 +230,7 @@ def plot_seed_scores(scores: Mapping[str, Sequence[float]]) -> None:
     pairs = list(combinations(runs, 2))
     orders = [{(one > other) - (one < other) for one, other in zip(*pair, strict=True)} for pair in pairs]
     changed = sum({-1, 1} <= order for order in orders)
-    ranges = (f"{name} from {min(values):.1f} to {max(values):.1f}" for name, values in scores.items())
+    ranges = (f"{name} from {min(values):.0f} to {max(values):.0f}" for name, values in scores.items())
     show(
         figure,
         alt=f"The BLEU scores of {len(runs)} runs as dots: {'; '.join(ranges)}. A line joins the dots of one "
