@@ -184,8 +184,8 @@ def test_a_run_becomes_the_stored_translator(tmp_path, monkeypatch, capsys):
     assert stored["bf16"].keys() == stored["fp32"].keys() == {"greedy", "beam of 4"}
 
 
-def test_present_serves_this_machine_alone_behind_a_token():
-    command, variables = present.command(8866), present.variables("secret", "03")
+def test_present_serves_this_machine_alone_behind_a_token(tmp_path):
+    command, variables = present.command(8866), present.variables("secret", "03", tmp_path)
     assert "--Voila.ip=127.0.0.1" in command and "--token" in command
     assert not any("secret" in part for part in command)
     assert variables["JUPYTER_TOKEN"] == "secret" and variables["COURSE_PRESENT"] == "03"

@@ -129,7 +129,7 @@ def test_what_went_wrong_is_said_in_one_line(monkeypatch, capsys, problem):
 
     monkeypatch.setattr(doctor, "run", fail)
     assert command_line.main(["doctor"]) == 1
-    assert capsys.readouterr() == ("", f"doctor: {problem}\n")
+    assert capsys.readouterr() == ("", f"doctor: {getattr(problem, 'strerror', problem)}\n")
 
 
 def test_the_traceback_of_a_bug_is_shown_and_in_development_mode_every_traceback(monkeypatch):

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -137,7 +138,7 @@ def test_slow_cell_and_dead_kernel_are_named(tmp_path: Path, monkeypatch) -> Non
     path = write(tmp_path / "slow.ipynb", "import time\ntime.sleep(30)")
     with pytest.raises(NotebookFailed, match=r"cell 1 \(import time\) took longer than 1 s"):
         refresh(path, timeout=1)
-    monkeypatch.setattr(command, "STARTUP", 0)
+    monkeypatch.setattr(command, "everyones", lambda settings: os.environ | {"PYTHONHOME": settings})
     with pytest.raises(NotebookFailed, match="no kernel started"):
         refresh(path)
     monkeypatch.undo()

@@ -84,7 +84,7 @@ def sampling_controls() -> Controls:
         "top_k": slider(ipywidgets.SelectionSlider, "top-k", options=[ALL, 1, 2, 3, 4, 5, 8, 10, 20, 50]),
         "top_p": slider(ipywidgets.FloatSlider, "top-p", value=1.0, min=0.05, max=1.0, **share),
         "min_p": slider(ipywidgets.FloatSlider, "min-p", value=0.0, min=0.0, max=1.0, **share),
-        "seed": slider(ipywidgets.IntSlider, "seed", value=0, min=0, max=9),
+        "seed": slider(ipywidgets.IntSlider, "seed", value=0, min=0, max=7),
         "step": slider(ipywidgets.IntSlider, "step", value=1, min=1, max=2),
     }
 

@@ -38,7 +38,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
     ),
     "seeds": (
         lambda: score_figures.plot_seed_scores(SEEDS),
-        "3 runs .* 200 from 30.0 to 34.0; .* 1 of the 3 pairs",
+        "3 runs .* 200 from 30 to 34; .* 1 of the 3 pairs",
     ),
     "differences": (
         lambda: score_figures.plot_differences(DIFFERENCES, alt="Two histograms."),
