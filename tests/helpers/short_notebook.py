@@ -45,7 +45,8 @@ STEPS, ROWS = 4, 8  # of a run, and of a batch
 # Functions that train the models they are given, or new ones.
 TRAIN = {"train", "pretrain", "train_denoiser", "train_translator", "trained", "my_train"}
 TRAINING_METHODS = {"backward", "make"}  # of a loss; of the sweep in chapter 7c
-OF_WHOLE_RUNS = ("checkpoints at steps ",)  # exact lines that say how long a run was
+# exact lines that say how long a run was, or count its batches
+OF_WHOLE_RUNS = ("checkpoints at steps ", "similar length: ", "random pairs: ")
 COSTS: dict[str, Any] = {}  # of the notebook that is running: the section, the runs so far
 EQUALITY = {"allclose", "isclose", "equal"}
 
