@@ -135,7 +135,7 @@ def named(probabilities: Float[Tensor, " classes"], classes: Sequence[str]) -> s
 
 def with_margins(
     pixels: UInt8[Tensor, "images channels height width"], lines: int
-) -> UInt8[np.ndarray, "height width 4"]:
+) -> UInt8[np.ndarray, "rows columns 4"]:
     """Images with space to their right, and below for so many lines of text."""
     side = pixels.shape[-1]
     return montage(pixels, ACROSS, right=math.ceil(side / 16), below=math.ceil(0.3 * lines * side))
