@@ -59,7 +59,8 @@ STYLE += """
   --jp-widgets-inline-width-short: 9em; }
 .course-projected * { font-size: var(--course-letters); }
 .course-projected .course-words * { font-size: calc(0.88 * var(--course-letters)); }
-.course-projected .course-words rt { font-size: calc(0.84 * var(--course-letters)) !important; }
+.course-projected .course-words rt { padding: 0 0.2em;
+  font-size: calc(0.84 * var(--course-letters)) !important; }
 .course-explorer.course-projected .course-controls .widget-checkbox input[type="checkbox"] {
   width: var(--course-letters) !important; height: var(--course-letters) !important; margin-block: auto; }
 .course-projected .widget-readout { min-width: 3em; }
