@@ -108,6 +108,17 @@ def test_it_opens_with_the_given_length() -> None:
     assert "BLEU with n-grams of up to 4 words" in text_of(four)
 
 
+def test_repeating_a_word_helps_only_if_the_reference_has_it_more_often() -> None:
+    """The answer in chapter 6."""
+
+    def bleu(candidate: str, reference: str) -> float:
+        return corpus_bleu([candidate.split()], [reference.split()]).score
+
+    whole, good = "the cat sat on the mat", "she reads a very good book"
+    assert bleu("the cat sat on the a mat", whole) > bleu("the cat sat on a mat", whole) + 5
+    assert bleu("she reads a very old book book", good) < bleu("she reads a very old book", good)
+
+
 @pytest.mark.parametrize("longest", [0, LONGEST + 1])
 def test_a_length_that_the_slider_lacks_is_refused(longest: int) -> None:
     with pytest.raises(ValueError, match=f"longest={longest} is outside 1 to {LONGEST}"):
