@@ -1,4 +1,5 @@
 from course_lib.chapters.ch11_your_own_model.budget import effective_tokens as effective_tokens
+from course_lib.chapters.ch11_your_own_model.budget import overfitted as overfitted
 from course_lib.chapters.ch11_your_own_model.budget import plans as plans
 from course_lib.chapters.ch11_your_own_model.budget import predicted_loss as predicted_loss
 from course_lib.chapters.ch11_your_own_model.budget import sweep as sweep

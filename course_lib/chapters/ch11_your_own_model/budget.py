@@ -78,6 +78,27 @@ def sweep(
     return runs
 
 
+def overfitted(runs: Sequence[ShortRun]) -> str:
+    """Whether more steps made a width worse, which no law with falling terms can describe.
+
+    >>> run = {"parameters": 1, "tokens": 1.0}
+    >>> overfitted([ShortRun(d_model=16, steps=n, loss=n / 10, **run) for n in (5, 10)])
+    'more steps made it worse at d_model 16: it overfits, so do not trust the law, and take at most 5 steps'
+    """
+    best = {
+        run.d_model: min((r for r in runs if r.d_model == run.d_model), key=lambda r: r.loss) for run in runs
+    }
+    longest = max(run.steps for run in runs)
+    worse = [d_model for d_model, run in best.items() if run.steps < longest]
+    if not worse:
+        return "more steps helped every width"
+    widths, most = ", ".join(map(str, worse)), best[worse[-1]].steps
+    return (
+        f"more steps made it worse at d_model {widths}: it overfits, so do not trust the law, "
+        f"and take at most {most} steps"
+    )
+
+
 def plans(
     project: Project,
     predicted: Callable[[int, float], Any],

@@ -1,7 +1,9 @@
 """Open a project with your own data, or with the course's."""
 
 import sys
+import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -41,29 +43,58 @@ def open_project(
     return project
 
 
-def upload(folder: PathLike = "my_data") -> str:
-    """Ask for a file on Colab, and return the path of what it holds; a .zip becomes a folder.
+def upload() -> str:
+    """Ask for files on Colab, and return the path of what they hold, in a folder of this upload alone.
 
-    Raises RuntimeError anywhere else: there, give the path itself.
+    One file: its path. A .zip: what is in it. Several files: the folder with them.
+    Raises RuntimeError anywhere else: there, give the path itself. Raises ValueError for no file, and for a
+    .zip that cannot be read.
     """
     if "google.colab" not in sys.modules:
         raise RuntimeError("upload() works on Colab only; here, give the path of your file or folder")
     from google.colab import files  # type: ignore[import-not-found]
 
-    sent = list(files.upload())
+    sent: dict[str, bytes] = files.upload()
     if not sent:
-        raise ValueError("no file has been chosen")
-    return unpacked(Path(sent[0]), Path(folder))
+        raise ValueError("no file has been chosen: run the cell again")
+    folder = Path(tempfile.mkdtemp()) / "my_data"  # a new one, so that nothing of an earlier upload is in it
+    folder.mkdir()
+    for name, content in sent.items():
+        (folder / Path(name).name).write_bytes(content)
+    first, *others = (folder / Path(name).name for name in sent)
+    return str(folder) if others else unpacked(first, folder.parent / "unpacked" / first.stem)
 
 
 def unpacked(file: Path, folder: Path) -> str:
-    """The path of the file; of the folder in it if it is a .zip, below any folders that hold only one."""
+    """The path of the file; if it is a .zip, of what is in it, below any folders that hold only one thing.
+
+    Raises ValueError if the .zip is damaged or has a password.
+    """
     if file.suffix.lower() != ".zip":
         return str(file)
-    with zipfile.ZipFile(file) as archive:  # which keeps each name inside the folder
-        archive.extractall(folder)
-    inside = [one for one in folder.iterdir() if one.name[0] not in "._"]
-    while len(inside) == 1 and inside[0].is_dir():
+    folder.mkdir(parents=True)  # a .zip of nothing makes none
+    try:
+        try:
+            extract(file, folder, "utf-8")
+        except UnicodeDecodeError:  # neither marked as UTF-8 nor in it: the old encoding of Windows
+            extract(file, folder, "cp437")
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
+        raise ValueError(f"{file.name} cannot be unpacked: {error}") from None
+    inside = visible(folder)
+    if not inside:
+        raise ValueError(f"{file.name} holds no files")
+    while len(inside) == 1:
         folder = inside[0]
-        inside = [one for one in folder.iterdir() if one.name[0] not in "._"]
+        inside = visible(folder) if folder.is_dir() else []
     return str(folder)
+
+
+def extract(file: Path, folder: Path, encoding: str) -> None:
+    """Unpack a .zip. encoding: of the names that are not marked as UTF-8; macOS marks none."""
+    with zipfile.ZipFile(file, metadata_encoding=encoding) as archive:
+        archive.extractall(folder)  # which keeps each name inside the folder
+
+
+def visible(folder: Path) -> list[Path]:
+    """What a folder holds, without hidden things and those that macOS adds."""
+    return [one for one in folder.iterdir() if one.name[0] != "." and one.name != "__MACOSX"]

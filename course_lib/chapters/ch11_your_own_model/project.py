@@ -106,6 +106,11 @@ class Project(ABC):
     def related(self) -> "Project":
         """A project to pretrain on: what there is more of, for a model of the same shape."""
 
+    @property
+    def training_examples(self) -> int:
+        """Number of training examples; of a text, the windows that make up one pass."""
+        return max(1, round(self.unique / self.per_example))
+
     def tokens_per_step(self, batches: Batches) -> float:
         """Mean number of tokens in a batch, padding excluded."""
         return float(min(self.batch, len(batches.dataset)) * self.per_example)  # type: ignore[arg-type]

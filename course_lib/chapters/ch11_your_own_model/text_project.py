@@ -146,11 +146,13 @@ class TextProject(Project):
             row, column = divmod(place, losses.shape[1])
             before = self.tokenizer.decode(windows[row, max(0, column - 9) : column + 1].tolist())
             p, guess = logits[row, column].softmax(-1).max(-1)
-            there, expected = (
-                self.tokenizer.decode([int(i)]) or self.tokenizer[int(i)]
-                for i in (windows[row, column + 1], guess)
-            )
+            there, expected = (self.readable(int(i)) for i in (windows[row, column + 1], guess))
             yield f"{before!r:.50} → {there!r}, where {expected!r} was expected ({p:.0%})"
+
+    def readable(self, i: int) -> str:
+        """The text of a token; of a part of a character such as é, its bytes."""
+        text = self.tokenizer.decode([i]) or self.tokenizer[i]
+        return f"byte token {self.tokenizer[i]}" if "\ufffd" in text else text
 
     def unfrozen(self, model: nn.Module) -> list[nn.Module]:
         """The embedding matrix: the other text may lack many of these tokens."""
@@ -182,8 +184,10 @@ class TextProject(Project):
             f"1/{part} of {self.data.name}", self.data.train[: len(self.data.train) // part]
         )
 
-    def related(self) -> "TextProject":
-        """What lies beyond `limit` in your own text; if that is little, a text of the course."""
+    def related(self, path: PathLike | None = None) -> "TextProject":
+        """Your other text; by default what lies beyond `limit` in this one, or a text of the course."""
+        if path is not None:
+            return self.with_train(Path(path).name, load_text(path).train[:MORE])
         rest = self.whole.train[self.limit : self.limit + MORE]
         if len(rest) >= len(self.data.train):
             return self.with_train(f"the rest of {self.data.name}", rest)

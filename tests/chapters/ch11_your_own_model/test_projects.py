@@ -1,10 +1,14 @@
 """Projects with your own data: each kind from its files to a folder with a card, and what is refused."""
 
+import io
 import math
 import os
 import re
+import sys
 import zipfile
 from itertools import chain
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 import torch
@@ -13,6 +17,7 @@ from PIL import Image
 from course_lib.chapters import ch11_your_own_model as ch11
 from course_lib.chapters.ch11_your_own_model.model_card import FILE
 from course_lib.chapters.ch11_your_own_model.opening import unpacked
+from course_lib.chapters.ch11_your_own_model.pairs_project import PairsProject
 from course_lib.tasks import load_run
 from course_lib.text import KneserNey
 
@@ -161,6 +166,73 @@ def test_photos_in_a_zip_become_a_folder(tmp_path):
     assert {"cats", "dogs"} <= {one.name for one in tmp_path.joinpath("inside").rglob("*")} and folder
     with pytest.raises(RuntimeError, match="path"):
         ch11.upload()
+
+
+def zipped(names):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name in names:
+            archive.writestr(name, b"x")
+    return content.getvalue()
+
+
+@pytest.fixture
+def sending(monkeypatch):
+    """A Colab whose user chooses these files."""
+
+    def send(**files):
+        colab = ModuleType("google.colab")
+        colab.files = SimpleNamespace(upload=lambda: files)
+        monkeypatch.setitem(sys.modules, "google.colab", colab)
+        return Path(ch11.upload())
+
+    return send
+
+
+def test_an_upload_on_colab_with_odd_names(sending):
+    text = sending(**{"mes légendes (1).txt": "é".encode()})
+    assert text.read_text(encoding="utf-8") == "é" and text.name == "mes légendes (1).txt"
+    first, second = (
+        sending(**{f"Fotos{n}.zip": zipped([f"Fotos/{name}/1.jpg" for name in names])})
+        for n, names in (("", ("Vögel", "a")), (" (1)", ("b", "c")))
+    )
+    assert {one.name for one in first.iterdir()} == {"Vögel", "a"}
+    assert {one.name for one in second.iterdir()} == {"b", "c"}  # nothing of the upload before
+    assert sending(**{"my_data.zip": zipped(["p/my.tsv", "__MACOSX/._my.tsv"])}).name == "my.tsv"
+    both = sending(**{"a (1).en": b"x", "a (1).de": b"y"})
+    assert {one.name for one in both.iterdir()} == {"a (1).en", "a (1).de"}
+
+
+def test_names_in_a_zip_of_macos_are_read(tmp_path):
+    marked = zipped(["Vögel/1.png", "b/1.png"])
+    unmarked = marked.replace(b"\x14\x00\x00\x08", b"\x14\x00\x00\x00")  # without the flag for UTF-8
+    (tmp_path / "a.zip").write_bytes(unmarked)
+    assert unmarked != marked
+    folder = Path(unpacked(tmp_path / "a.zip", tmp_path / "inside"))
+    assert {one.name for one in folder.iterdir()} == {"Vögel", "b"}
+
+
+@pytest.mark.parametrize(
+    ("sent", "named"), [({}, "no file"), ({"a.zip": b"no"}, "a.zip"), ({"b.zip": zipped([])}, "b.zip")]
+)
+def test_an_upload_that_holds_nothing_is_refused(sending, sent, named):
+    with pytest.raises(ValueError, match=named):
+        sending(**sent)
+
+
+def test_of_equally_good_translations_the_first_in_the_alphabet_wins():
+    project = object.__new__(PairsProject)
+    project.train_pairs = [("x", " ".join(map(chr, range(122, 96, -1))))]
+    assert project.dictionary() == {"x": "a"}
+
+
+def test_part_of_a_character_is_shown_as_a_byte_and_another_text_can_be_given(files, tmp_path):
+    project = ch11.open_project(files / "my.txt", "text")
+    shown = {project.readable(i) for i in range(len(project.tokenizer))}
+    assert not any("\ufffd" in text for text in shown) and "e" in shown
+    (tmp_path / "other.txt").write_text("Un autre texte.\n" * 100, encoding="utf-8")
+    other = project.related(tmp_path / "other.txt")
+    assert other.data.train.startswith("Un autre") and other.data.test == project.data.test
 
 
 def test_figures_are_drawn(drawn_figures=None):
