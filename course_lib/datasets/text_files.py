@@ -23,7 +23,7 @@ HELD_OUT = 20  # one in so many documents is for testing, and one for validation
 SHORTEST = 40  # characters of a text that can be split
 SHARES = {"train": 0.9, "validation": 0.05, "test": 0.05}
 SIDES = (*SHARES, "all")
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+UTF_16, GZIP = (b"\xff\xfe", b"\xfe\xff"), b"\x1f\x8b"  # what such files begin with
 
 
 def existing(path: PathLike) -> Path | None:
@@ -86,6 +86,8 @@ def wrong_encoding(file: Path) -> str:
         for number, line in enumerate(stream, start=1):
             if number == 1 and line[:2] in UTF_16:
                 return f"{file} is in UTF-16 or UTF-32; save it as UTF-8"
+            if number == 1 and line[:2] == GZIP:
+                return f"{file} is compressed by gzip, whatever its name says; unpack it first"
             try:
                 line.decode()
             except UnicodeDecodeError as error:
@@ -202,7 +204,8 @@ class TextFiles:
             sizes = Counter({side: int(share * self.characters) for side, share in SHARES.items()})
         sizes["all"] = self.characters
         self.train, self.validation, self.test, self.all = (
-            TextPart(self, side, sizes[side] // most[side] + 1 if most and side in most else 1) for side in SIDES
+            TextPart(self, side, sizes[side] // most[side] + 1 if most and side in most else 1)
+            for side in SIDES
         )
 
     def _documents(self) -> Iterator[Iterable[str]]:

@@ -38,7 +38,7 @@ OWN_DATA = {  # what holds for your own data in place of a default
     "classification": {},
 }
 TOKENIZER_SAMPLE = 20_000_000  # characters of a text in files, spread evenly, that a tokenizer learns from
-HELD_OUT_SAMPLE = 4_000_000  # characters of a held-out text in files, spread evenly: more are not scored
+HELD_OUT_SAMPLE = 2_000_000  # characters of a held-out text in files, spread evenly: more are not scored
 HELD_OUT = dict.fromkeys(("validation", "test", "all"), HELD_OUT_SAMPLE)
 LONG_TOKEN = 5  # characters
 FAST = {"cpu": 50_000}  # tokens that training takes in per second, at most; a million elsewhere
