@@ -1,10 +1,14 @@
 """On the page of `present`, every widget lies in the window of a projector: nothing needs to be scrolled."""
 
+import io
 import time
 from collections.abc import Iterator
 
+import numpy as np
 import psutil
 import pytest
+from matplotlib.colors import to_hex, to_rgb
+from PIL import Image
 
 pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
 
@@ -15,6 +19,8 @@ from helpers.browser.servers import Server, presented  # noqa: E402
 
 from course_lib.chapters.gallery import BROWSER_DRAWN, EXHIBITS, Exhibit, exhibits  # noqa: E402
 from course_lib.experiments.real_translator import SENTENCES  # noqa: E402
+from course_lib.viz.style import PALETTE  # noqa: E402
+from course_lib.widgets.layout import DARK  # noqa: E402
 
 SIZES = ((1280, 720), (1920, 1080))
 DRAWN = [exhibit for exhibit in EXHIBITS if exhibit.widget not in BROWSER_DRAWN]
@@ -156,6 +162,68 @@ def test_a_dark_page_is_readable_on_a_light_system(browser, tmp_path) -> None:
             Frame(page, "model_explorer").appears()
             page.locator(".mx.mx-dark").wait_for()
             assert not contrast(page.locator(".mx"))
+
+
+def test_pictures_follow_a_dark_page_and_photographs_stay(browser, tmp_path) -> None:
+    with presented(tmp_path, "patch", dark=True) as server:
+        with page_of(browser, *SIZES[0], color_scheme="light") as (page, _):
+            open_voila(page, server)
+            Frame(page, "patch_explorer").appears()
+            page.locator(".course-explorer.course-dark").wait_for()
+            dark = pixels(page.locator("img.course-photos"))
+            page.evaluate("for (const e of document.querySelectorAll('.course-dark')) "
+                          "e.classList.remove('course-dark')")  # fmt: skip
+            light = pixels(page.locator("img.course-photos"))
+    same = (dark == light).all(axis=-1)
+    assert dark[2, 2].max() < 50 and light[2, 2].min() > 200
+    height, width = same.shape
+    assert same[height // 4 : height // 2, width // 20 : width // 4].all()  # the photograph
+
+
+def test_a_light_page_keeps_its_white_pictures_on_a_dark_system(projector) -> None:
+    page, exhibit = projector, exhibits("softmax")[0]
+    page.emulate_media(color_scheme="dark")
+    open_chapter(page, exhibit)
+    Frame(page, exhibit.widget).appears()
+    try:
+        assert page.locator(".course-dark").count() == 0
+        corner = pixels(page.locator(f".course-{exhibit.widget} img.course-picture").first)[2, 2]
+        assert corner.min() == 255
+    finally:
+        page.emulate_media(color_scheme="light")
+
+
+def test_colors_that_stand_out_from_white_stand_out_on_a_dark_page(browser) -> None:
+    graphics = [color for color in (*PALETTE, "0.6", "0.5") if ratio(to_rgb(color), (1, 1, 1)) >= 2.95]
+    letters = ["0.15", "0.4", "black"]
+    swatch = "<p class='course-words'><b style='background: {0}; width: 20px; height: 20px'></b></p>"
+    colors = [to_hex(color) for color in ("white", *graphics, *letters)]
+    with page_of(browser, 400, 600) as (page, _):
+        page.set_content(
+            f"{DARK}<style>b {{ display: block }} p {{ margin: 0 }} body {{ margin: 0; background: #212121 }}"
+            f"</style><div class='course-dark'>{''.join(map(swatch.format, colors))}</div>"
+        )
+        ground, *seen = pixels(page.locator("body"))[10 : 20 * len(colors) : 20, 10] / 255
+    assert ground.max() < 0.1
+    assert [ratio(one, ground) >= 3 for one in seen[: len(graphics)]] == [True] * len(graphics)
+    assert [ratio(one, ground) >= 4.5 for one in seen[len(graphics) :]] == [True] * len(letters)
+
+
+def pixels(place) -> np.ndarray:
+    """What is seen there."""
+    return np.asarray(Image.open(io.BytesIO(place.screenshot())).convert("RGB"))
+
+
+def ratio(one, other) -> float:
+    """Contrast of two colors, after WCAG 2."""
+    dark, light = sorted(
+        float(
+            np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+            @ np.array([0.2126, 0.7152, 0.0722])
+        )
+        for c in (np.asarray(one), np.asarray(other))
+    )
+    return (light + 0.05) / (dark + 0.05)
 
 
 def test_a_page_that_is_reloaded_or_closed_ends_its_kernel(browser, tmp_path, monkeypatch) -> None:

@@ -83,6 +83,23 @@ def test_a_text_that_the_figure_cuts_is_not_kept() -> None:
     pixels_of(drawing)
 
 
+def test_photographs_are_a_layer_of_their_own() -> None:
+    figure = Figure(figsize=(4, 2), layout="none", dpi=100, facecolor="white")
+    left, right = figure.add_axes((0, 0, 0.5, 1)), figure.add_axes((0.5, 0, 0.5, 1))
+    right.imshow([[0.2, 0.9]], aspect="auto", cmap="RdBu")  # numbers, which follow a dark page
+    drawing = Canvas(figure)
+    drawing.png()
+    assert drawing.photos() == b""
+    left.imshow([[100]], aspect="auto", cmap="gray", vmin=0, vmax=255)
+    left.axhline(0, color="red", linewidth=8)
+    whole = pixels_of(Canvas(figure))
+    drawing = Canvas(figure)
+    drawing.png()
+    layer = np.asarray(Image.open(io.BytesIO(drawing.photos())))
+    assert (layer[:, :198, 3] == 255).all() and (layer[:, 202:, 3] == 0).all()
+    assert np.array_equal(layer[:, :198], whole[:, :198])  # with the line across it
+
+
 def test_no_more_stamps_are_kept_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(canvas, "MOST_STAMPS", 3)
     figure, (text, *_) = figure_with_texts(animated=True)
