@@ -5,7 +5,7 @@ import torch
 from course_lib.text.tokenizers import UNK
 
 BEAM, SAMPLES = 4, 8  # width; translations that are shown
-SCORED = 1_000_000  # tokens of a text
+SCORED = 400_000  # tokens of a text, at most
 PRINTED = 20  # most classes for which the confusion matrix is printed; it is always saved
 
 

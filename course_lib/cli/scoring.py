@@ -98,7 +98,7 @@ class Text:
     def load(run, data):
         from course_lib.datasets import load_text
 
-        return TextFiles(path) if (path := own_path(data)) else load_text(data)
+        return TextFiles(path, recipes.HELD_OUT) if (path := own_path(data)) else load_text(data)
 
     @staticmethod
     def test(split):
@@ -106,7 +106,7 @@ class Text:
 
     @staticmethod
     def whole(run, data):
-        return TextFiles(data).all
+        return TextFiles(data, recipes.HELD_OUT).all
 
     @staticmethod
     def keys(text):
@@ -117,7 +117,7 @@ class Text:
     def report(run, text, data):
         ids = recipes.encoded(run.tokenizer, text)
         yield unknown([ids])
-        part = "test" if isinstance(text, str) else text.side
+        part = "test" if isinstance(text, str) else str(text)
         yield from text_report(run.model, part, ids, len(text))
 
 

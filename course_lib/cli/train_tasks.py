@@ -125,13 +125,15 @@ class LanguageModel(Task):
         data = self.data
         yield (
             f"{data.documents:,} document{'s'[: data.documents != 1]}, {data.duplicates:,} of them repeated; "
-            f"{data.characters:,} characters, {len(data.alphabet):,} different ones"
+            f"{data.characters:,} characters, {data.different_characters:,} different ones"
         )
         if data.documents > 1:
             yield lengths("length of the documents:", data.lengths, "characters")
         sizes = ", ".join(f"{len(ids):,} {part}" for part, ids in self.ids.items())
         way = "by document" if data.by_document else "in one piece each"
         yield f"tokens, split {way}: {sizes}"
+        if long := [str(part) for part in (data.train, data.validation, data.test) if part.every > 1]:
+            yield f"of this long text, evenly spread parts are used: {', '.join(long)}; more is not needed"
         yield unknown([self.ids["validation"], self.ids["test"]])
 
     def training_tokens(self):
@@ -158,7 +160,8 @@ class LanguageModel(Task):
         model = self.objective.model
         for part in ("validation", "test"):
             if text := getattr(self.data, part):
-                yield from text_report(model, part, self.ids[part], len(text))
+                name = part if isinstance(text, str) else str(text)
+                yield from text_report(model, name, self.ids[part], len(text))
         prompt = self.tokenizer.decode(self.ids["validation"][:8].tolist())
         yield f"After {prompt!r}:\n{continue_text(model, self.tokenizer, prompt, SAMPLE, top_p=0.95)}"
 

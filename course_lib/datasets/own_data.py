@@ -92,7 +92,9 @@ def columns(file: Path, wanted: tuple[str, str]) -> tuple[list[int], list[list[s
         numbers = [number for number, _ in objects]
         rows = [[str(one[name]) for name in wanted] for _, one in objects]
     else:
-        numbers, rows = map(list, zip(*table(file), strict=True))
+        if not (found := list(table(file))):
+            raise ValueError(f"{file} is empty (nothing but blank cells)")
+        numbers, rows = map(list, zip(*found, strict=True))
         chosen, header = choose(file, rows, wanted)
         rows = [[row[i] for i in chosen] for row in rows[header:]]
         numbers = numbers[header:]

@@ -2,22 +2,28 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from course_lib.datasets.catalog import find_set, list_datasets
 from course_lib.text.unicode_text import check_text
 
 PathLike = str | Path
 PIECE = 2**20  # characters that are read at once
+BLOCK = 2**20  # characters of a long text that are used in one piece
 TEXTS = (".txt", ".md", ".jsonl", ".rst", ".tex", ".py")
 DOCUMENTS = 20  # with at least so many different documents, a text is split by document
 HELD_OUT = 20  # one in so many documents is for testing, and one for validation
 SHORTEST = 40  # characters of a text that can be split
-SIDES = ("train", "validation", "test", "all")
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+SHARES = {"train": 0.9, "validation": 0.05, "test": 0.05}
+SIDES = (*SHARES, "all")
+UTF_16, GZIP = (b"\xff\xfe", b"\xfe\xff"), b"\x1f\x8b"  # what such files begin with
 
 
 def existing(path: PathLike) -> Path | None:
@@ -80,6 +86,8 @@ def wrong_encoding(file: Path) -> str:
         for number, line in enumerate(stream, start=1):
             if number == 1 and line[:2] in UTF_16:
                 return f"{file} is in UTF-16 or UTF-32; save it as UTF-8"
+            if number == 1 and line[:2] == GZIP:
+                return f"{file} is compressed by gzip, whatever its name says; unpack it first"
             try:
                 line.decode()
             except UnicodeDecodeError as error:
@@ -152,6 +160,8 @@ class TextFiles:
     least 20 documents is split by document (9 of 10 for training, and equal documents on the same side), any
     other into 90%, 5% and 5% of its characters, at the end of a line. Two documents are separated by an empty
     line.
+    most: of which sets only so many characters are read if they are longer: blocks of about a million, spread
+    evenly over the set. By default, and for sets that it does not name, everything is read.
     Raises ValueError for empty files, other encodings, and lines without JSON.
 
     >>> from pathlib import Path
@@ -163,23 +173,22 @@ class TextFiles:
     [810, 45, 45]
     """
 
-    def __init__(self, path: PathLike):
+    def __init__(self, path: PathLike, most: Mapping[str, int] | None = None):
         self.path = require(path)
         self.name = self.path.name
         self.files = files_in(self.path, TEXTS)
-        total, digests, self.alphabet = hashlib.sha256(), [], set[str]()
+        total, digests, met = hashlib.sha256(), [], np.zeros(sys.maxunicode + 1, bool)
         self.lengths: list[int] = []  # of the documents, in characters
         for document in self._documents():
             digest, length = hashlib.sha256(), 0
             for piece in document:
                 digest.update(piece.encode())
                 length += len(piece)
-                self.alphabet.update(piece)
+                met[np.frombuffer(piece.encode("utf-32-le"), np.uint32)] = True
             self.lengths.append(length)
             digests.append(digest.digest()[:8])
             total.update(digest.digest())
-        self.train, self.validation, self.test, self.all = (TextPart(self, side) for side in SIDES)
-        self.checksum = total.hexdigest()[:16]
+        self.checksum, self.different_characters = total.hexdigest()[:16], int(met.sum())
         self.characters, self.documents = sum(self.lengths), len(digests)
         self.duplicates = self.documents - len(set(digests))
         distinct = sorted(set(digests))
@@ -188,6 +197,16 @@ class TextFiles:
             share = max(1, len(distinct) // HELD_OUT)
             self.sides = dict.fromkeys(distinct[:share], "test")
             self.sides |= dict.fromkeys(distinct[share : 2 * share], "validation")
+            sizes = Counter[str]()
+            for digest, length in zip(digests, self.lengths, strict=True):
+                sizes[self.sides.get(digest, "train")] += length
+        else:  # about so
+            sizes = Counter({side: int(share * self.characters) for side, share in SHARES.items()})
+        sizes["all"] = self.characters
+        self.train, self.validation, self.test, self.all = (
+            TextPart(self, side, sizes[side] // most[side] + 1 if most and side in most else 1)
+            for side in SIDES
+        )
 
     def _documents(self) -> Iterator[Iterable[str]]:
         return (document for file in self.files for document in documents(file))
@@ -231,19 +250,39 @@ class TextFiles:
 
 
 class TextPart:
-    """A part of a text in files: iterating reads it piece by piece, and `len` counts its characters."""
+    """A part of a text in files: iterating reads it piece by piece, and `len` counts its characters.
 
-    def __init__(self, text: TextFiles, side: str):
-        self.text, self.side = text, side
+    every: of blocks of about a million characters, each `every`-th is read, beginning with the first.
+    """
+
+    def __init__(self, text: TextFiles, side: str, every: int = 1):
+        self.text, self.side, self.every = text, side, every
+        self.length: int | None = None  # known after the first reading
 
     def __iter__(self) -> Iterator[str]:
         if self.side == "all":
-            return self.text.whole()
-        return (piece for side, piece in self.text.parts() if side == self.side)
+            pieces = self.text.whole()
+        else:
+            pieces = (piece for side, piece in self.text.parts() if side == self.side)
+        length = 0
+        for piece in spread(pieces, self.every):
+            yield piece
+            length += len(piece)
+        self.length = length
 
     def __len__(self) -> int:
-        return sum(map(len, self))
+        if self.length is None:
+            deque(self, maxlen=0)
+        return self.length or 0
 
-    def pieces(self) -> int:
-        """The number of pieces that iterating yields."""
-        return sum(1 for _ in self)
+    def __str__(self) -> str:
+        return self.side if self.every == 1 else f"{self.side} (1 of {self.every} million characters)"
+
+
+def spread(pieces: Iterable[str], every: int) -> Iterator[str]:
+    """The pieces of each `every`-th block of about a million characters."""
+    at = 0
+    for piece in pieces:
+        if at // BLOCK % every == 0:
+            yield piece
+        at += len(piece)

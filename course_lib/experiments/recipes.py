@@ -8,7 +8,6 @@
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import SimpleNamespace
@@ -38,7 +37,11 @@ OWN_DATA = {  # what holds for your own data in place of a default
     "vision": {"patch_size": 4, "batch": 16},  # few photos, too
     "classification": {},
 }
-TOKENIZER_SAMPLE = 20  # pieces of a text in files, spread evenly, that a tokenizer learns from
+TOKENIZER_SAMPLE = 20_000_000  # characters of a text in files, spread evenly, that a tokenizer learns from
+HELD_OUT_SAMPLE = 2_000_000  # characters of a held-out text in files, spread evenly: more are not scored
+HELD_OUT = dict.fromkeys(("validation", "test", "all"), HELD_OUT_SAMPLE)
+LONG_TOKEN = 5  # characters
+FAST = {"cpu": 50_000}  # tokens that training takes in per second, at most; a million elsewhere
 
 
 @cache  # a command sees one state of the file, even if someone edits it meanwhile
@@ -151,13 +154,13 @@ def prepare_gpt(settings):
     """Language modeling: texts, tokenizer, ids of each split, loss (with the model), batches, TrainConfig."""
     import torch
 
-    from course_lib.datasets import TextFiles, load_text
-    from course_lib.datasets.text_files import own_path
+    from course_lib.datasets import load_text
+    from course_lib.datasets.text_files import TextFiles, own_path
     from course_lib.models.gpt import GPT, GPTConfig
     from course_lib.tasks.language_modeling import LanguageModelLoss, TextBatches
 
     path = own_path(settings.data)
-    data = TextFiles(path) if path else load_text(settings.data)
+    data = TextFiles(path, {**HELD_OUT, "train": enough(settings)}) if path else load_text(settings.data)
     tokenizer = text_tokenizer(settings, data.train)
     ids = {part: encoded(tokenizer, getattr(data, part)) for part in ("train", "validation", "test")}
     sizes = {name: getattr(settings, name) for name in ("d_model", "heads", "layers", "dropout")}
@@ -171,14 +174,27 @@ def prepare_gpt(settings):
     return data, tokenizer, ids, LanguageModelLoss(model), batches, train_config(settings)
 
 
+def enough(settings) -> int:
+    """The characters of a long text to train on: as many as the steps or the minutes take in, or more."""
+    if settings.steps:
+        tokens = settings.steps * settings.batch * settings.context
+    else:
+        kind = str(settings.device or best_device()).partition(":")[0]
+        tokens = int(60 * settings.minutes * FAST.get(kind, 1_000_000))
+    return max(TOKENIZER_SAMPLE, LONG_TOKEN * tokens)
+
+
 def text_tokenizer(settings, text):
-    """A tokenizer of the kind `settings.tokens`, trained on the text, a string or a part of `TextFiles`."""
+    """A tokenizer of the kind `settings.tokens`, trained on the text, a string or a part of `TextFiles`.
+
+    Of a long part, evenly spread blocks are enough for byte-pair encoding.
+    """
+    from course_lib.datasets.text_files import spread
     from course_lib.text.tokenizers import CharTokenizer, Tokenizer, WordTokenizer
 
     pieces = [text] if isinstance(text, str) else text
     if settings.tokens in ("bpe", "bytes"):
-        step = 1 if isinstance(text, str) else text.pieces() // TOKENIZER_SAMPLE + 1
-        sample = islice(pieces, 0, None, step)
+        sample = pieces if isinstance(text, str) else spread(text, len(text) // TOKENIZER_SAMPLE + 1)
         if settings.tokens == "bytes":
             return Tokenizer.train(sample, settings.vocab, "bytes")
         return Tokenizer.train((line for piece in sample for line in piece.splitlines()), settings.vocab)

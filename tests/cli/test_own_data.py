@@ -1,5 +1,6 @@
 """From a file of your own to a model that is used: report, training, and the commands for trained models."""
 
+import gzip
 import io
 import json
 import re
@@ -333,6 +334,45 @@ def test_a_mistake_is_one_line(home, capsys, number):
     said = run(capsys, *words, code=1)
     assert message in said and said.count("\n") == 1, said
     assert sorted(home.rglob("*")) == before
+
+
+PNG = io.BytesIO()
+Image.new("RGB", (12, 9)).save(PNG, "PNG")
+BROKEN = {  # what is written, the task that gets the first name, and its answer, where {} is the first path
+    "cut character": (
+        {"a.txt": ("line\n" * 99 + "é").encode()[:-1]},
+        "gpt",
+        "{}, line 100: byte 0xc3 is not",
+    ),
+    "latin-1": ({"a.txt": b"a\n" * 9 + b"\xe9\n"}, "gpt", "{}, line 10: byte 0xe9 is not UTF-8"),
+    "cut object": ({"a.jsonl": b'{"text": "a"}\n' * 40 + b'{"text'}, "gpt", "{}, line 41 is not JSON"),
+    "nothing": ({"a.txt": b""}, "gpt", "{} is empty (0 bytes)"),
+    "spaces": ({"a.txt": b" \n   \n"}, "gpt", "{} is empty (nothing but white space)"),
+    "a folder": ({"a.txt/.keep": b""}, "gpt", "a.txt holds no file that ends in .txt"),
+    "gzip": ({"a.txt": gzip.compress(b"line\n" * 99)}, "gpt", "{} is compressed by gzip"),
+    "columns": ({"a.csv": b"text,label\na,x\nb,y,z\n"}, "classification", "{}, line 3 has 3 columns"),
+    "commas": ({"a.csv": b" , \n,\n"}, "classification", "{} is empty (nothing but blank cells)"),
+    "lines": ({"a.en": b"1\n2\n", "a.de": b"1\n"}, "translation", "{} has 2 lines and "),
+    "image": (
+        {"c/a/0.png": PNG.getvalue()[:40], "c/b/0.png": PNG.getvalue()},
+        "vision",
+        "{} cannot be read as",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_training_names_what_is_broken(tmp_path, monkeypatch, capsys, name):
+    monkeypatch.chdir(tmp_path)
+    files, task, message = BROKEN[name]
+    for file, content in files.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_bytes(content)
+    first = next(iter(files))
+    data = list(files) if task == "translation" else [re.sub("/.*", "", first)]
+    said = run(capsys, "train", task, "--data", *data, *QUICK, code=1)
+    assert message.replace("{}", first) in said and said.count("\n") == 1, said
+    assert not (tmp_path / "runs").exists()
 
 
 def test_changed_data_is_noticed(home, capsys, monkeypatch):

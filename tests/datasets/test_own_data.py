@@ -20,6 +20,7 @@ from course_lib.datasets import (
     text_files,
 )
 from course_lib.datasets.splits import normalize
+from course_lib.experiments import recipes
 
 
 def picture(shade: int, kind: str = "RGB", size: tuple[int, int] = (12, 9)) -> bytes:
@@ -175,6 +176,29 @@ def test_many_documents_are_split_by_document(tmp_path):
     ]
     assert sorted(sum(parts, [])) == sorted(rows)
     assert [len(set(part)) for part in parts] == [82, 4, 4]
+
+
+def test_of_a_long_text_spread_blocks_are_used(tmp_path, monkeypatch):
+    """The blocks are parts of the whole sets, so that none leaks, and nothing changes in a short text."""
+    monkeypatch.setattr(text_files, "PIECE", 50)
+    monkeypatch.setattr(text_files, "BLOCK", 200)
+    lines = [f"line {n:05}\n" for n in range(2000)]
+    path = write(tmp_path, {"t.txt": "".join(lines)}) / "t.txt"
+    whole, some = TextFiles(path), TextFiles(path, {"train": 2000, "validation": 10**6})
+    assert (some.train.every, some.validation.every, some.test.every) == (10, 1, 1)
+    kept = "".join(some.train).splitlines(keepends=True)
+    assert set(kept) < set("".join(whole.train).splitlines(keepends=True)) and len(kept) == len(set(kept))
+    assert kept[0] == lines[0] and lines.index(kept[-1]) > 1600 and len(some.train) == 11 * len(kept)
+    assert len(some.train) == pytest.approx(2000, abs=250)
+    assert "".join(some.validation) == "".join(whole.validation) and "".join(some.test) == "".join(whole.test)
+    assert some.checksum == whole.checksum and str(some.train) == "train (1 of 10 million characters)"
+
+
+def test_a_tokenizer_learns_from_many_short_documents(tmp_path):
+    rows = [json.dumps({"text": f"{'abcdefghij'[n % 10] * 3}{n}"}) for n in range(100)]
+    text = TextFiles(write(tmp_path, {"d.jsonl": "\n".join(rows)}) / "d.jsonl")
+    tokenizer = recipes.text_tokenizer(recipes.recipe("gpt", tokens="bytes", vocab=400), text.train)
+    assert {tokenizer[i] for i in range(len(tokenizer))} >= {letter * 3 for letter in "abcdefghij"}
 
 
 def test_a_long_text_is_not_held_in_memory(tmp_path):
