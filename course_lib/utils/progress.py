@@ -36,7 +36,7 @@ def file() -> Path | None:
     chosen = os.environ.get("COURSE_PROGRESS")
     if chosen is not None:
         return Path(chosen) / FILE if chosen else None
-    if on_colab() and DRIVE.is_dir():
+    if on_colab() and os.path.isdir(DRIVE):  # False as well where Drive has been disconnected
         return DRIVE / "course_lib" / FILE
     with suppress(RuntimeError):  # the user has no home folder
         return Path.home() / ".course_lib" / FILE
@@ -96,9 +96,9 @@ def export(path: str | os.PathLike[str]) -> tuple[Path, int]:
     Raises ProgressError if it cannot be written, or holds something else.
     """
     target, own = _named("export", path), file()
-    if not target.parent.is_dir():
+    if not os.path.isdir(target.parent):
         raise ProgressError(f"export: there is no folder {target.parent}")
-    if target.exists() and not target.is_file():  # a device would be replaced by a file
+    if os.path.exists(target) and not os.path.isfile(target):  # a device would be replaced by a file
         raise ProgressError(f"export: {target} is not a file; choose another name")
     found = dict(_session)
     for place in filter(None, (own, target)):
@@ -191,8 +191,8 @@ def location() -> str:
 
 def _can_write(folder: Path) -> bool:
     """Whether the folder can be written to, or made."""
-    existing = next((one for one in (folder, *folder.parents) if one.exists()), folder)
-    return existing.is_dir() and os.access(existing, os.W_OK)
+    existing = next((one for one in (folder, *folder.parents) if os.path.exists(one)), folder)
+    return os.path.isdir(existing) and os.access(existing, os.W_OK)
 
 
 def _merged(new: Entries, old: Entries) -> Entries:

@@ -223,3 +223,21 @@ def test_a_finished_chapter_says_so(place):
 
 def test_tests_leave_the_users_own_progress_alone():
     assert os.environ["COURSE_PROGRESS"] == "" and saved.file() is None
+
+
+def test_drive_that_colab_has_lost_stops_no_check(monkeypatch, tmp_path):
+    """A mount that has gone answers ENOTCONN, which pathlib raises and os.path takes for a No."""
+    monkeypatch.delenv("COURSE_PROGRESS")
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setenv("COLAB_RELEASE_TAG", "x")
+    monkeypatch.setattr(saved, "DRIVE", tmp_path / "MyDrive")
+    real = os.stat
+
+    def stat(path, **more):
+        if "MyDrive" in os.fspath(path):
+            raise OSError(107, "Transport endpoint is not connected")
+        return real(path, **more)
+
+    monkeypatch.setattr(os, "stat", stat)
+    check("01.softmax", RIGHT)
+    assert set(stored(tmp_path / ".course_lib" / "progress.json")) == {"01.softmax"}
