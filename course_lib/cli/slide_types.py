@@ -112,5 +112,5 @@ def slide_type(part: Part) -> str:
     cell = part.cell
     if cell.cell_type != "markdown":
         silent = re.match("import |from |# @title ", cell.source) and not cell.get("outputs")
-        return "skip" if silent or cell.source.startswith("# @title Setup") else "-"
+        return "skip" if silent or cell.source.startswith(("# @title Setup", "my_prediction(")) else "-"
     return "slide" if part.opens or cell.source.lstrip().startswith("# ") else "subslide"

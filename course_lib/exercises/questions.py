@@ -28,11 +28,6 @@ from course_lib.utils.progress import entries, remember
 FOLDER = Path(__file__).parents[1] / "chapters"
 ITEM = re.compile(r"(?m)^- (.+)\n?((?:  .+\n?)*)")
 LETTERS, FEWEST_WORDS = "abcd", 8
-TO_PREDICT = (  # follows the recall questions, since the prediction comes next in a notebook
-    "\n\nNext, you predict. To save your prediction, run this in a cell of your own; `conclude` shows it "
-    "again:\n\n"
-    '    from course_lib.exercises import my_prediction\n    my_prediction("{chapter}", "…")'
-)
 
 
 class Text(str):
@@ -93,9 +88,7 @@ def recall(chapter: str, answers: object = None) -> Text:
     saved = "".join(_saved(question.id) for question in asked)
     if answers is ... and len(saved) == len(asked):
         return Text(f'Your saved answers: "{saved}".\n\n{_marked(asked, saved)}')
-    marked = _marked(asked, answers)
-    ask = all(_saved(one.id) for one in asked) and not _saved(f"{chapter}.prediction")
-    return Text(marked + TO_PREDICT.format(chapter=chapter)) if ask else marked
+    return _marked(asked, answers)
 
 
 def my_prediction(chapter: str, answer: object = ...) -> Text:

@@ -1,4 +1,4 @@
-"""Accessible names and keyboard behavior that ipywidgets lacks, added in the browser."""
+"""Accessible names, keyboard behavior and a dark look that ipywidgets lacks, added in the browser."""
 
 import anywidget
 
@@ -10,7 +10,8 @@ class AccessibleNames(anywidget.AnyWidget):
 
     A slider's handle gets its label as its accessible name, and the displayed value as its value; a picture
     gets the line of text below it. While a control has the focus, JupyterLab's single-key shortcuts are off:
-    otherwise, `x` would cut the cell. Those with Ctrl or Cmd work: Ctrl+S saves.
+    otherwise, `x` would cut the cell. Those with Ctrl or Cmd work: Ctrl+S saves. On a page with light text,
+    the box has the class `course-dark`.
     """
 
     _esm = joined("accessible_names.js")

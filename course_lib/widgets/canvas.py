@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import UInt8
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.text import Text
 
 from course_lib.viz import figures
@@ -32,6 +33,26 @@ class Canvas:
         with figures.any_script():
             self.draw()
         return encoded(np.asarray(self.agg.buffer_rgba()))
+
+    def photographs(self) -> list[AxesImage]:
+        """The images of the figure whose colors, RGB or gray, are what they show: no code for numbers."""
+        images = self.agg.figure.findobj(AxesImage)
+        return [one for one in images if np.ndim(one.get_array()) == 3 or one.get_cmap().name == "gray"]
+
+    def photos(self) -> bytes:
+        """Of the last PNG, only what lies on photographs; the rest is transparent. Without any, b"".
+
+        On a dark page, the picture below changes its colors, and this layer does not.
+        """
+        images = self.photographs()
+        if not images:
+            return b""
+        pixels = np.array(self.agg.buffer_rgba())
+        sheet = RendererAgg(*self.agg.get_width_height(physical=True), self.agg.figure.dpi)
+        for image in images:
+            image.draw(sheet)
+        pixels[..., 3] = np.asarray(sheet.buffer_rgba())[..., 3]
+        return encoded(pixels)
 
     def draw(self) -> None:
         """Bring the figure's pixels up to date."""

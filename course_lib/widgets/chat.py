@@ -152,7 +152,7 @@ class ChatExplorer(Explorer):
             "button that stops the model, with its answer and the probability of each token."
         )
         super().__init__(
-            chat_controls(prompts), lambda figure: chat_picture(figure, self), summary, (7.0, 2.4)
+            chat_controls(prompts), lambda figure: chat_picture(figure, self), summary, (7.0, 2.8)
         )
 
     def redraw(self, change: Any = None) -> None:
@@ -249,7 +249,7 @@ class ChatExplorer(Explorer):
 
 def chat_picture(figure: Figure, chat: ChatExplorer) -> Callable[..., str | tuple[str, Markup]]:
     """A bar for each of the newest tokens: the probability that the model gave it."""
-    axes = figure.add_axes((0.08, 0.3, 0.9, 0.62))
+    axes = figure.add_axes((0.08, 0.4, 0.9, 0.55))
     axes.set(ylim=(0, 1.12), yticks=(0, 0.5, 1), xticks=(), ylabel="probability")
     bars = axes.bar(range(BARS), [0.0] * BARS, color=PALETTE[9])
     axes.set_xlim(-0.5, BARS - 0.5)

@@ -58,9 +58,11 @@ class Explorer:
             self.figure.set_dpi(figures.CSS_DPI * SHARPNESS)
             self.canvas = Canvas(self.figure)
             self.update = picture(self.figure)
-        self.image = ipywidgets.Image(
-            format="png", width=round(size[0] * scale * figures.CSS_DPI), layout={"max_width": "100%"}
+        width = round(size[0] * scale * figures.CSS_DPI)
+        self.image, self.photos = (
+            ipywidgets.Image(format="png", width=width, layout={"max_width": "100%"}) for _ in range(2)
         )
+        self.photos.add_class("course-photos")
         self.text = ipywidgets.HTML()
         for control in self.controls.values():
             control.layout.max_width = "100%"  # of a telephone
@@ -88,10 +90,10 @@ class Explorer:
 
     def _pictures(self) -> list[ipywidgets.Widget]:
         """The widgets between the controls and the text."""
-        return [self.image]
+        return [self.image, self.photos] if self.canvas.photographs() else [self.image]
 
     def _draw(self) -> None:
-        self.image.value = self.canvas.png()
+        self.image.value, self.photos.value = self.canvas.png(), self.canvas.photos()
 
     def _see(self, values: dict[str, Any]) -> str | tuple[str, Markup]:
         try:

@@ -37,7 +37,7 @@ class Heatmap:
     texts: what the cells show in place of their numbers. descriptions: what is said of a cell that is pointed
     at or selected, in place of its value.
     proportion: height of a cell over its width, where there is room.
-    picture: an RGB image behind all cells, in place of their colors; it sets their proportion.
+    picture: an RGB or RGBA image behind all cells, in place of their colors; it sets their proportion.
     marked: place to frame instead of the user's selection. sheets: number of matrices in the stack that has
     this one on top.
     row_sets, column_sets: the control that a selected row or column sets.
@@ -61,7 +61,7 @@ class Heatmap:
     texts: Sequence[Sequence[str]] | None = None
     descriptions: Sequence[Sequence[str]] | None = None
     proportion: float = 1.0
-    picture: UInt8[np.ndarray, "height width 3"] | None = None
+    picture: UInt8[np.ndarray, "height width _"] | None = None
     marked: Place | None = None
     sheets: int = 1
     row_sets: Sets | None = None
@@ -139,10 +139,10 @@ def flat(texts: Sequence[Sequence[str]] | None) -> list[str] | None:
     return None if texts is None else [text for row in texts for text in row]
 
 
-def rgba(picture: UInt8[np.ndarray, "height width 3"]) -> dict[str, Any]:
-    """Bytes and width of an opaque image, as a canvas takes them."""
-    opaque = np.dstack([picture, np.full(picture.shape[:2], 255, dtype=np.uint8)])
-    return {"bytes": opaque.tobytes(), "width": picture.shape[1]}
+def rgba(picture: UInt8[np.ndarray, "height width _"]) -> dict[str, Any]:
+    """Bytes and width of an image, opaque unless it says otherwise, as a canvas takes them."""
+    opaque = np.full(picture.shape[:2], 255, dtype=np.uint8)
+    return {"bytes": np.dstack([picture, opaque])[..., :4].tobytes(), "width": picture.shape[1]}
 
 
 def label(token: str) -> str:

@@ -21,9 +21,7 @@ BESIDE = """  .course-explorer .course-frame { grid-template: "controls picture"
     "controls words" auto "controls ." minmax(0, 1fr) / max(17em, 18rem) minmax(0, 1fr); }
   .course-explorer .course-tall { grid-template: "controls picture" auto "words picture" minmax(0, 1fr)
     / max(17em, 18rem) minmax(0, 1fr); }
-  .course-explorer .course-controls { grid-area: controls; flex-flow: column nowrap; align-items: stretch; }
-  .course-explorer .course-picture { grid-area: picture; }
-  .course-explorer .course-words { grid-area: words; }
+  .course-explorer .course-controls { flex-flow: column nowrap; align-items: stretch; }
   .course-explorer .course-controls .jupyter-widgets { flex: none; width: auto; margin: 0 0 0.3em; }
   .course-explorer .course-controls > .widget-inline-hbox,
   .course-explorer .course-controls > .widget-toggle-buttons { flex-wrap: wrap; height: auto; }
@@ -35,10 +33,13 @@ STYLE = """<style>
   overflow: visible; }
 .course-explorer .course-style, .course-explorer .course-names { display: none; }
 .course-explorer .course-frame { display: grid; gap: 0.3em 1.2em; overflow: visible; align-content: start;
-  grid-template-columns: minmax(0, 1fr); }
-.course-explorer .course-controls { display: flex; flex-flow: row wrap; overflow: visible; }
-.course-explorer .course-picture { height: auto; object-fit: contain; object-position: left top; }
-.course-explorer .course-words { height: auto; min-width: 0; overflow: visible; overflow-wrap: break-word; }
+  grid-template: "controls" auto "picture" auto "words" auto / minmax(0, 1fr); }
+.course-explorer .course-controls { grid-area: controls; display: flex; flex-flow: row wrap;
+  overflow: visible; }
+.course-explorer .course-picture { grid-area: picture; height: auto; object-fit: contain;
+  object-position: left top; }
+.course-explorer .course-words { grid-area: words; height: auto; min-width: 0; overflow: visible;
+  overflow-wrap: break-word; }
 .course-explorer .course-controls .widget-toggle-buttons { display: flex; width: auto; height: auto; }
 .course-explorer .course-controls .widget-toggle-buttons > .widget-label { flex: none; margin-right: 0.4em; }
 .course-explorer .noUi-target, .course-explorer .ui-slider { border: 1px solid; }
@@ -58,11 +59,19 @@ STYLE += """
   --jp-widgets-inline-width-short: 9em; }
 .course-projected * { font-size: var(--course-letters); }
 .course-projected .course-words * { font-size: calc(0.88 * var(--course-letters)); }
-.course-projected .course-words rt { font-size: calc(0.7 * var(--course-letters)) !important; }
+.course-projected .course-words rt { font-size: calc(0.84 * var(--course-letters)) !important; }
 .course-explorer.course-projected .course-controls .widget-checkbox input[type="checkbox"] {
   width: var(--course-letters) !important; height: var(--course-letters) !important; margin-block: auto; }
 .course-projected .widget-readout { min-width: 3em; }
 .course-projected .course-picture { width: 100%; max-height: min(100%, 100vh - 6rem); }
+</style>"""
+# What is drawn for a white page changes light for dark and keeps its hues; photographs stay as they are.
+DARK = """<style>
+.course-dark { color-scheme: dark; }
+.course-dark .course-controls .widget-dropdown > select { appearance: auto;
+  --jp-widgets-dropdown-arrow: none; }
+.course-dark img.course-picture:not(.course-photos), .course-dark .course-words [style*="background"] {
+  filter: invert(1) hue-rotate(180deg); }
 </style>"""
 
 
@@ -75,14 +84,14 @@ def arrange(
 ) -> ipywidgets.Box:
     """Box with the controls, the picture and the text of a widget.
 
-    pictures: alternatives for the same place; only one is visible at a time.
+    pictures: in the same place: alternatives, or layers.
     words: the text. It is below a wide picture, and below the controls if the picture is tall.
     shape: height of the picture divided by its width.
     projected: text and picture as large as the page allows.
     """
     panel = ipywidgets.Box(controls)
     frame = ipywidgets.Box([panel, *pictures, words])
-    style = ipywidgets.HTML(STYLE)
+    style = ipywidgets.HTML(STYLE + DARK)
     box = ipywidgets.Box([style, frame, AccessibleNames()])
     for picture in pictures:
         picture.add_class("course-picture")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import ipywidgets
 import numpy as np
+from matplotlib import rcParams
 from matplotlib.figure import Figure
 
 from course_lib.chapters.ch07_language_models import scaling
@@ -40,12 +41,13 @@ def _named(numbers: tuple[Number, ...]) -> list[tuple[str, Number]]:
 def scaling_picture(figure: Figure, runs: list[scaling.Run], law: Law) -> Callable[..., str]:
     """Held-out loss over training tokens: measured runs, the law for the chosen size, the chosen point."""
     axes = figure.add_axes((0.09, 0.18, 0.88, 0.76))
+    marks = 0.7 * rcParams["lines.markersize"]  # they lie close together
     sizes = sorted({run.parameters for run in runs})
     for size, color, marker in zip(sizes, PALETTE[1:], "os^v", strict=False):
         places = _places([run for run in runs if run.parameters == size])
-        axes.plot(*places, marker, color=color, markersize=4, label=f"measured, {size:,.0f} parameters")
+        axes.plot(*places, marker, color=color, markersize=marks, label=f"measured, {size:,.0f} parameters")
     (curve,) = axes.plot([], [], color=PALETTE[0], label="law, chosen size")
-    (chosen,) = axes.plot([], [], "D", color="black", markersize=7, label="chosen")
+    (chosen,) = axes.plot([], [], "D", color="black", label="chosen")
     axes.set(xscale="log", xlabel="training tokens", ylabel="held-out loss")
     lowest = min(law.loss(PARAMETERS[-1], TOKENS[-1]), min(run.loss for run in runs))
     axes.set(xlim=(0.8 * TOKENS[0], 1.2 * TOKENS[-1]), ylim=(0.9 * lowest, 1.3 * max(r.loss for r in runs)))

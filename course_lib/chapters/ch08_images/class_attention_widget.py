@@ -115,7 +115,7 @@ def attention_picture(
         look = {"high": weights.max().item(), "marked": patch}
         title = f"image {image}, true: {classes[shown.label]}"
         on_image = image_of(weights, title=title, picture=heated(shown.pixels, weights), **look)
-        numbers = image_of(weights, title=f"weights, darkest: {look['high']:.2f}", numbers=True, **look)
+        numbers = image_of(weights, title=f"weights, largest: {look['high']:.2f}", numbers=True, **look)
         maps.show_maps([on_image, numbers, likeliest(shown.probabilities, classes)])
         said = in_words(shown, image, classes) + of_weights(weights, layer, head)
         return said + of_patch(weights, patch)

@@ -121,7 +121,7 @@ def gallery(
         numbers=True,
         texts=in_lines("\n".join(f"{p:.2f}" for p in both) for both in probabilities[:, asked].tolist()),
         descriptions=in_lines(named(each, classes) for each in probabilities),
-        picture=montage(with_margin(shown.pixels[inside], len(asked)), ACROSS, gap=0) if inside else None,
+        picture=with_margins(shown.pixels[inside], len(asked)) if inside else None,
     )
 
 
@@ -133,10 +133,12 @@ def named(probabilities: Float[Tensor, " classes"], classes: Sequence[str]) -> s
     )
 
 
-def with_margin(pixels: UInt8[Tensor, "images channels height width"], lines: int) -> Tensor:
-    """Images with white space to their right, and below for so many lines of text."""
+def with_margins(
+    pixels: UInt8[Tensor, "images channels height width"], lines: int
+) -> UInt8[np.ndarray, "rows columns 4"]:
+    """Images with space to their right, and below for so many lines of text."""
     side = pixels.shape[-1]
-    return F.pad(pixels, (0, math.ceil(side / 16), 0, math.ceil(0.3 * lines * side)), value=255)
+    return montage(pixels, ACROSS, right=math.ceil(side / 16), below=math.ceil(0.3 * lines * side))
 
 
 def in_words(

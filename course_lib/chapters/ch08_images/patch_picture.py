@@ -144,7 +144,7 @@ class Tokens:
         line = min(count, across * round(math.sqrt(WIDE / HIGH)))  # each line holds several rows of the grid
         lines, gap = math.ceil(count / line), max(1, round(patch / 5))
         cell = min(WIDE / line, HIGH / lines)
-        self.image.set_data(montage(tokens, line, gap))
+        self.image.set_data(montage(tokens, line, gap, gap))
         share = patch / (patch + gap)
         self.image.set_extent((0, line * cell, lines * cell, 0))
         row, column = divmod(which, line)
@@ -155,11 +155,13 @@ class Tokens:
 
 
 def montage(
-    tokens: UInt8[Tensor, "tokens channels rows columns"], line: int, gap: int
-) -> UInt8[np.ndarray, "height width 3"]:
-    """Tokens side by side on white, `line` per line, with a gap of `gap` pixels after and below each."""
+    tokens: UInt8[Tensor, "tokens channels rows columns"], line: int, right: int, below: int
+) -> UInt8[np.ndarray, "height width 4"]:
+    """Tokens side by side, `line` per line; the gaps, `right` and `below` each, are transparent white."""
     count, _, rows, columns = tokens.shape
     lines = math.ceil(count / line)
-    cells = torch.full((lines * line, 3, rows + gap, columns + gap), 255, dtype=torch.uint8)
-    cells[:count, :, :rows, :columns] = tokens
+    cells = torch.full((lines * line, 4, rows + below, columns + right), 255, dtype=torch.uint8)
+    cells[:, 3] = 0
+    cells[:count, :3, :rows, :columns] = tokens
+    cells[:count, 3, :rows, :columns] = 255
     return cells.unflatten(0, (lines, line)).permute(0, 3, 1, 4, 2).flatten(0, 1).flatten(1, 2).numpy()

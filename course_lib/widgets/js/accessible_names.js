@@ -1,5 +1,6 @@
-// Names for what ipywidgets leaves without one. See accessible_names.py.
+// Names for what ipywidgets leaves without one, and its dark look. See accessible_names.py.
 
+import {colorsOf, isDark, onThemeChange} from "./colors.js";
 import {keepKeys} from "./keys.js";
 
 const HANDLES = ".noUi-handle, .ui-slider-handle";
@@ -41,7 +42,10 @@ function nameButtons(root) {
 /** Give each picture the line of text below it, which says what is seen. */
 function namePictures(root) {
   const line = textOf(root.querySelector('[role="status"]'));
-  for (const image of root.querySelectorAll("img")) setAttribute(image, "alt", line);
+  for (const image of root.querySelectorAll("img")) {
+    if (image.matches(".course-photos")) image.alt = ""; // a part of the picture below it
+    else setAttribute(image, "alt", line);
+  }
 }
 
 function follow(root) {
@@ -56,9 +60,13 @@ function follow(root) {
     attributes: true, attributeFilter: ["aria-valuetext", "class", "src"],
   });
   update();
+  const recolor = () => root.classList.toggle("course-dark", isDark(colorsOf(root)));
+  recolor();
+  const stopTheme = onThemeChange(recolor);
   const freeKeys = keepKeys(root);
   return () => {
     observer.disconnect();
+    stopTheme();
     freeKeys();
   };
 }

@@ -30,6 +30,7 @@ const STYLE = `
 .attention-map-numbers { position: absolute; inset: 0; display: grid; pointer-events: none; }
 .attention-map-numbers span { place-self: center; white-space: pre; text-align: center; }
 .attention-map-numbers.on-picture span { place-self: end center; color: #000; background: #fff; }
+.attention-map.dark .attention-map-numbers.on-picture span { color: #fff; background: #212121; }
 .attention-map-frame, .attention-map-cell { position: absolute; box-sizing: border-box;
   pointer-events: none; outline: 2px solid #c44601; }
 .attention-map-cell { outline-width: 3px; }

@@ -70,7 +70,8 @@ function openMap(element, {controls, start, effects, look, parts}) {
   const panel = h("div", {class: "static-maps-controls"}, boxes.map(({place}) => place));
   const model = modelOf({...look, widths: [1], maps: [], selected: {map: 0, row: null, column: null}}, follow);
   element.classList.add("static-maps");
-  const note = h("p", {class: "static-maps-note"}, "This map replays recorded settings. Run the notebook to try your own.");
+  const note = h("p", {class: "static-maps-note"},
+    "This map replays recorded settings and texts. To try your own, run the notebook: that needs a Python kernel.");
   element.replaceChildren(panel, place, line, note);
   render({model, el: place});
 }

@@ -176,10 +176,11 @@ def test_the_patch_text_counts() -> None:
 
 def test_the_sequence_shows_the_tokens_in_order() -> None:
     tokens = torch.arange(6, dtype=torch.uint8)[:, None, None, None].expand(6, 1, 2, 2)
-    drawn = patch_picture.montage(tokens, line=4, gap=1)
-    assert drawn.shape == (2 * 3, 4 * 3, 3)
+    drawn = patch_picture.montage(tokens, line=4, right=1, below=1)
+    assert drawn.shape == (2 * 3, 4 * 3, 4)
     assert drawn[0, ::3, 0].tolist() == [0, 1, 2, 3] and drawn[3, ::3, 1].tolist() == [4, 5, 255, 255]
-    assert (drawn[2] == 255).all() and (drawn[:, 2] == 255).all()
+    assert drawn[0, :3, 3].tolist() == [255, 255, 0] and drawn[3, 6:9, 3].tolist() == [0, 0, 0]
+    assert (drawn[2, :, 3] == 0).all()
 
 
 @pytest.mark.parametrize(
@@ -340,7 +341,7 @@ def test_the_gallery_shows_the_images_with_their_probabilities() -> None:
     for i, number in enumerate(numbers):
         row, column = divmod(i, confusion.ACROSS)
         drawn = images.picture[row * high : row * high + 8, column * wide : column * wide + 8]
-        assert np.array_equal(drawn, patch_picture.colours(test.pixels[number]))
+        assert np.array_equal(drawn[..., :3], patch_picture.colours(test.pixels[number]))
     probabilities = [f"{shown.probabilities[n, 8]:.2f}" for n in numbers]
     assert [text for line in images.texts for text in line] == probabilities
     assert images.descriptions[0][0].startswith(f"8: {probabilities[0]}, ")
