@@ -46,7 +46,7 @@ def page(chapters: str | None = None) -> str:
         "examples": EXAMPLES,
         "tour": TOUR,
         "chapters": chapters,
-        "traces": {sentence: packed("translator", sentence) for sentence in EXAMPLES["translator"]},
+        "traces": {sentence: packed(sentence) for sentence in EXAMPLES["translator"]},
     }
     about = json.dumps(page_gpt.about()).encode()
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
@@ -60,13 +60,13 @@ def page(chapters: str | None = None) -> str:
     )
 
 
-def packed(mode: str, sentence: str) -> dict[str, Any]:
-    """A trace for the page."""
-    header, numbers = pack(trace(mode, sentence), *model(mode))
+def packed(sentence: str) -> dict[str, Any]:
+    """The trace of a translation, for the page."""
+    header, numbers = pack(trace("translator", sentence), *model("translator"))
     return {
         "header": compressed(json.dumps(header).encode()),
         "numbers": compressed(numbers),
-        "step": START[mode],
+        "step": START["translator"],
     }
 
 
