@@ -101,7 +101,7 @@ def guided_tour(page, live: bool) -> None:
 def test_the_guided_tour_from_the_disk(disk) -> None:
     guided_tour(disk, live=False)
     press(disk, "mode-gpt")
-    disk.locator(".mx-card-title", has_text="Block 3").wait_for()
+    disk.locator(".mx-card-title", has_text="Block 4").wait_for()
     guided_tour(disk, live=True)
     press(disk, "tour")
     for _ in TOUR:

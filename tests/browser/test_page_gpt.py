@@ -145,7 +145,7 @@ def read(page) -> list[str]:
 
 
 def test_what_is_typed_is_read_after_a_pause_and_the_field_keeps_the_keyboard(disk) -> None:
-    assert "The GPT runs in your browser and reads at most 40 tokens" in disk.locator("header").inner_text()
+    assert "runs in your browser and reads at most 40 tokens" in disk.locator("header").inner_text()
     before, field = read(disk), disk.get_by_label("Your sentence")
     field.fill("He was")
     assert read(disk) == before
