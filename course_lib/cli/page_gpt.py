@@ -20,7 +20,7 @@ COMPUTED = {
 }
 
 
-def computed(config: GPTConfig) -> None:
+def check_computed(config: GPTConfig) -> None:
     """Raise ValueError for a model that gpt.js, which knows one kind, would compute as if it were another."""
     for field, value in COMPUTED.items():
         if (its := getattr(config, field)) != value:
@@ -32,7 +32,7 @@ def computed(config: GPTConfig) -> None:
 def about() -> dict[str, Any]:
     """What `PageGPT` in gpt.js takes besides the weights."""
     model, tokenizer = real_gpt()
-    computed(model.config)
+    check_computed(model.config)
     ids = tokenizer.tokenizer.get_vocab()
     merges = json.loads(tokenizer.tokenizer.to_str())["model"]["merges"]
     return {

@@ -1,6 +1,7 @@
 """The model explorer: what the kernel answers, its picture, and its page without a kernel."""
 
 import base64
+import dataclasses
 import html
 import io
 import json
@@ -11,8 +12,9 @@ import pytest
 import torch
 from PIL import Image
 
-from course_lib.cli import explorer_page
+from course_lib.cli import explorer_page, page_gpt
 from course_lib.cli.environment import ROOT
+from course_lib.experiments.real_gpt import real_gpt
 from course_lib.experiments.real_translator import SENTENCES
 from course_lib.generation.sampling import next_token_probabilities
 from course_lib.viz import figures
@@ -172,6 +174,17 @@ def test_the_page_holds_ten_translations_and_a_gpt_and_is_small(page):
         explorer_page.trace("translator", SENTENCES[0]), *explorer_page.model("translator")
     )
     assert numbers == own and json.loads(sent) == json.loads(json.dumps(header))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"activation": "relu"}, {"norm": "post"}, {"kv_heads": 3}, {"qk_norm": False}, {"max_tokens": 50}],
+)
+def test_the_page_refuses_a_gpt_that_its_script_would_compute_wrongly(other):
+    page_gpt.check_computed(real_gpt()[0].config)
+    (name,) = other
+    with pytest.raises(ValueError, match=f"{name}="):
+        page_gpt.check_computed(dataclasses.replace(real_gpt()[0].config, **other))
 
 
 def test_the_command_writes_the_page(tmp_path, monkeypatch, capsys):

@@ -2,7 +2,7 @@
 //
 // It is a second implementation, for that page alone. The model that the course teaches, and that notebooks and widgets
 // run, is course_lib/models/gpt.py; tests/browser/test_page_gpt.py holds the numbers of the two equal. Only what the
-// stored model consists of is here: `computed` in course_lib/cli/page_gpt.py refuses to pack any other model.
+// stored model consists of is here: `check_computed` in course_lib/cli/page_gpt.py refuses to pack any other model.
 
 import {bytePairEncoder} from "./byte_pairs.js";
 import {dot, weightedSum} from "./trace.js";
