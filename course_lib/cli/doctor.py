@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from course_lib.cli import environment, requirements, venv
 from course_lib.cli.first_cell import explanation
@@ -67,6 +68,17 @@ def place() -> Iterator[Finding]:
         "The course is tested with Python 3.11 to 3.13." if newer else "",
     )
     yield Finding(f"on {kind()}")
+
+    for file in in_the_way():
+        yield Finding(f"{file} takes the place of Python's own module", "rename it")
+
+
+def in_the_way() -> list[Path]:
+    """Files here or beside the notebooks that Python would import in place of its own modules."""
+    folders = {Path.cwd(), environment.ROOT / "notebooks"}
+    return sorted(
+        path for folder in folders for path in folder.glob("*.py") if path.stem in sys.stdlib_module_names
+    )
 
 
 def kind() -> str:

@@ -86,13 +86,15 @@ def become(command: Sequence[str], **more: Any) -> int:
     os.execve(command[0], command, more.get("env", os.environ))
 
 
-def child_environment() -> dict[str, str]:
-    """Environment variables for JupyterLab and pytest: their kernels find course_lib, installed or not.
-
-    Where the home folder cannot be written, they lead to a temporary one, and a line says so.
-    """
+def leave_locked_home() -> None:
+    """Use a temporary folder for settings where the home folder cannot be written; a line says so."""
     if note := spare_home():
         print(note, flush=True)
+
+
+def child_environment() -> dict[str, str]:
+    """Environment variables for JupyterLab and pytest: their kernels find course_lib, installed or not."""
+    leave_locked_home()
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     # Kernels work in notebooks/, where a relative path leads elsewhere.
     given = {name: os.environ.get(name) for name in ("COURSE_DATA", "COURSE_CACHE")}

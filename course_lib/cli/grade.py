@@ -81,13 +81,16 @@ def run(args: argparse.Namespace) -> int:
     if args.chapter and args.chapter not in chapters:
         raise ValueError(f"there is no chapter {args.chapter!r}; there are {', '.join(sorted(chapters))}")
     found = handed_in.find(args.folder, args.roster)
-    if not any(one.path for one in found) and not args.roster:
-        raise ValueError(f"{args.folder} contains no notebooks: no file there ends in .ipynb")
-    notes = [isolation.WORDS[isolation.level()]]
+    if not found and not args.roster:
+        raise ValueError(f"{args.folder} holds no hand-ins: neither a notebook nor a folder for each student")
+    notes = [isolation.WORDS[isolation.level()]] if any(one.path for one in found) else []
+    own = [name for name in handed_in.left_out(args.folder) if name != getattr(args.roster, "name", "")]
+    notes += [f"Not taken for hand-ins: {', '.join(own)}."] if own else []
     if args.roster:
         found, strange = handed_in.with_roster(found, handed_in.read_roster(args.roster))
         notes += [f"Not on the roster: {', '.join(strange)}."] if strange else []
-    print(*map(report.clean, notes), sep="\n")
+    for note in notes:
+        print(report.clean(note))
     threads = max(1, (os.cpu_count() or 1) // args.jobs)
     limits = Limits(
         seconds=args.minutes * 60,

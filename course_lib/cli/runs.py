@@ -1,5 +1,6 @@
 """`runs [FOLDER]`: lists the runs of `train` with their data, size and score."""
 
+import os
 from pathlib import Path
 
 from course_lib.cli import arguments
@@ -20,8 +21,12 @@ def add_arguments(parser):
 
 def run(args) -> int:
     """Print a line for each run below the folder."""
-    folders = sorted(path.parent for path in args.folder.glob("**/run.json"))
-    if not folders:
+    locked: list[OSError] = []
+    places = os.walk(args.folder, onerror=locked.append)
+    folders = sorted(Path(place) for place, _, files in places if "run.json" in files)
+    for problem in locked:
+        print(f"{problem.filename}: cannot be read: {problem.strerror}")
+    if not folders and not locked:
         print(f"There are no runs in {args.folder}; `python -m course_lib train` makes one.")
     for folder in folders:
         print(f"{folder}\n    {about(folder)}")

@@ -6,6 +6,8 @@ from the web.
 """
 
 import argparse
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +17,7 @@ from pathlib import Path
 
 from course_lib.cli import arguments, environment, notebook_io, site_check, site_sources
 from course_lib.cli.environment import ROOT
-from course_lib.utils.files import atomic_path
+from course_lib.utils.files import FULL, atomic_path
 
 HELP = "builds a website of the notebooks, the guides and the reference, to read online or from a disk"
 MATHJAX = Path("sphinx-mathjax-offline", "static", "mathjax", "tex-svg-full.js")  # in site-packages
@@ -94,9 +96,17 @@ def all_but(name: str):
 
 
 def sphinx(builder: str, sources: Path, folder: Path) -> None:
-    """Run Sphinx; a warning is an error. Raises ValueError; the details are on the screen by then."""
+    """Run Sphinx; a warning is an error. Raises ValueError; the details are on the screen by then.
+
+    Raises OSError if the disk is full, which Sphinx reports as a bug of its own.
+    """
     command = [sys.executable, "-m", "sphinx", "-b", builder, "-W", "--keep-going", "-q", "-j", "auto"]
-    done = subprocess.run([*command, "-d", f"{folder}.doctrees", sources, folder], env=variables())
+    command += ["-d", f"{folder}.doctrees", str(sources), str(folder)]
+    done = subprocess.run(command, env=variables(), stderr=subprocess.PIPE, text=True, errors="replace")
+    full = re.search(rf"\[Errno ({'|'.join(map(str, FULL))})\]", done.stderr)
+    if done.returncode and full:
+        raise OSError(int(full[1]), os.strerror(int(full[1])), str(folder))
+    sys.stderr.write(done.stderr)
     if done.returncode:
         raise ValueError(f"Sphinx found problems (above) in copies of the course's files in {sources}")
 

@@ -61,6 +61,8 @@ def bring(folder: Path) -> int:
 
 def pull() -> int:
     """Update a copy that was made by git; returns 0."""
+    if not os.access(ROOT, os.W_OK):  # git would refuse another user's folder, whoever made it
+        raise SetUpError(f"{ROOT} cannot be written; update a copy in a folder of your own")
     top = shutil.which("git") and git("rev-parse", "--show-toplevel", check=False)
     if not top or Path(top).resolve() != ROOT:
         raise SetUpError(

@@ -74,7 +74,7 @@ def find_file(entry: DataSet) -> Path | None:
     given = folder_in(DATA_VARIABLE)
     folders = [given, cache_folder()] if given else [cache_folder()]
     paths = (folder / form for folder in folders for form in entry.forms)
-    return next((path for path in paths if path.is_file()), None)
+    return next((path for path in paths if os.path.isfile(path)), None)  # not in a folder that is locked
 
 
 def locate(name: str) -> Path:
@@ -132,7 +132,7 @@ def download(entry: DataSet, path: Path) -> None:
     """
     reasons = []
     given = folder_in(DATA_VARIABLE)
-    if given and not given.is_dir():  # otherwise a typo would cause a download without a word
+    if given and not os.path.isdir(given):  # otherwise a typo would cause a download without a word
         _log.warning("%s is %s; downloading to %s", DATA_VARIABLE, state_of(given), path)
     _refuse_read_only(path.parent)
     for url in entry.urls:
@@ -170,10 +170,15 @@ def _refuse_read_only(folder: Path) -> None:
 
 def state_of(given: Path) -> str:
     """Describe the folder in $COURSE_DATA, and why a file was not found there."""
-    if given.is_dir():
+    try:
+        os.listdir(given)
         why = "does not contain it"
-    else:
-        why = "is not a folder" if given.exists() else "does not exist"
+    except FileNotFoundError:
+        why = "does not exist"
+    except NotADirectoryError:
+        why = "is not a folder"
+    except OSError as error:
+        why = f"cannot be read ({error.strerror})"
     return f"{given.absolute()}, which {why}"
 
 

@@ -123,18 +123,20 @@ def source(answer: Any) -> str:
 def progress(export: str | None = None, load: str | None = None, show: str | None = None) -> None:
     """Print the passed exercises, chapter by chapter, and where the progress is saved.
 
-    export: instead, write all progress and answers to this file, to take them to another computer; on Colab,
-        the browser downloads it.
+    export: instead, write all progress and answers to this file, or add them to it, to take them to another
+        computer; on Colab, the browser downloads it.
     load: first, add the progress in a file that was exported elsewhere.
     show: instead, print the answer with which an exercise was passed, such as "01.softmax", or all that is
         saved of a chapter, such as "01".
-    Raises ValueError for a file that holds no progress, and where nothing is saved.
+    Raises ValueError, of which a notebook shows one line, for what is no file or no exercise, for a file that
+    holds no progress, and where nothing is saved.
     """
     if show is not None:
         return print(answers(re.sub(r"^(\d)(?!\d)", r"0\1", str(show))))  # 1 and "1b" mean 01 and 01b
     if export is not None:
-        file = saved.export(export)
-        print(f'Your progress is in {file}. On the other computer: progress(load="{file.name}")')
+        file, count = saved.export(export)
+        print(f"Your progress is in {file} (entries: {count}).")
+        print(f'On the other computer: progress(load="{file.name}")')
         return download(str(file)) if on_colab() else None
     if load is not None:
         print(f"{saved.load(load)} entries read from {load}")
@@ -142,7 +144,10 @@ def progress(export: str | None = None, load: str | None = None, show: str | Non
 
 
 def answers(which: str) -> str:
-    """The saved answer to an exercise, or all that is saved of a chapter. Raises ValueError if nothing is."""
+    """The saved answer to an exercise, or all that is saved of a chapter.
+
+    Raises ProgressError if nothing is.
+    """
     found = saved.entries()
     if which in found:
         return found[which]["answer"].rstrip() or "Only the result is saved, not the answer."
@@ -150,8 +155,12 @@ def answers(which: str) -> str:
     if keys:
         return "\n\n".join(f"{key} ({found[key]['state']})\n{answers(key)}" for key in keys)
     if which in chapters() or re.search(r"\.(\d|prediction|conclusion)$", which):
-        raise ValueError(f"nothing is saved of {which} yet")
-    raise ValueError(f"{find(which).id} is not passed yet, so no answer is saved")
+        raise saved.ProgressError(f"show: nothing is saved of {which} yet")
+    if which in catalogue():
+        raise saved.ProgressError(f"show: {which} is not passed yet, so no answer is saved")
+    raise saved.ProgressError(
+        f'show: {which!r} is no chapter, such as "01", and no exercise, such as "01.softmax"'
+    )
 
 
 def download(path: str) -> None:

@@ -48,7 +48,10 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 def _locked_room(path: Path) -> tuple[Path, int | None]:
     """A new folder beside `path`, and a lock on it, which shows that this process is alive (or None)."""
     while True:
-        room = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        try:
+            room = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        except OSError as error:  # which names the temporary folder
+            raise OSError(error.errno, error.strerror, str(path.parent)) from None
         lock = _lock(room)
         if room.exists():  # otherwise, another process took it for a leftover before it was locked
             return room, lock

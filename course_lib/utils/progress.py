@@ -9,6 +9,7 @@ sent anywhere.
 
 import json
 import os
+import reprlib
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
@@ -35,7 +36,7 @@ def file() -> Path | None:
     chosen = os.environ.get("COURSE_PROGRESS")
     if chosen is not None:
         return Path(chosen) / FILE if chosen else None
-    if on_colab() and DRIVE.is_dir():
+    if on_colab() and os.path.isdir(DRIVE):  # False as well where Drive has been disconnected
         return DRIVE / "course_lib" / FILE
     with suppress(RuntimeError):  # the user has no home folder
         return Path.home() / ".course_lib" / FILE
@@ -80,34 +81,70 @@ def passed() -> set[str]:
     return {key for key, entry in entries().items() if entry["state"] == "passed"}
 
 
-def export(path: str | os.PathLike[str]) -> Path:
-    """Write all progress to a file, or into a folder, for another computer; returns the file's path.
+class ProgressError(ValueError):
+    """A mistake in a call of `progress`: a notebook shows its one line, without a traceback."""
 
-    Raises OSError if it cannot be written.
+    def _render_traceback_(self) -> list[str]:  # IPython's hook
+        return [str(self)]
+
+
+def export(path: str | os.PathLike[str]) -> tuple[Path, int]:
+    """Write all progress to a file, or into a folder, for another computer.
+
+    What an exported file already holds is kept, so that an export in place of a `load` loses nothing.
+    Returns the file's path, and how many entries it has.
+    Raises ProgressError if it cannot be written, or holds something else.
     """
-    place = _named(path)
-    _write(place, entries())
-    return place
+    target, own = _named("export", path), file()
+    if not os.path.isdir(target.parent):
+        raise ProgressError(f"export: there is no folder {target.parent}")
+    if os.path.exists(target) and not os.path.isfile(target):  # a device would be replaced by a file
+        raise ProgressError(f"export: {target} is not a file; choose another name")
+    found = dict(_session)
+    for place in filter(None, (own, target)):
+        try:
+            found = _merged(found, _read(place))
+        except OSError as error:
+            raise ProgressError(f"export: {place} cannot be read: {error.strerror or error}") from None
+        except ValueError:
+            why = "is damaged; rename or delete it" if place == own else "is another file; choose a new name"
+            raise ProgressError(f"export: {place} {why}") from None
+    try:
+        _write(target, found)
+    except OSError as error:
+        raise ProgressError(f"export: {target} cannot be written: {error.strerror or error}") from None
+    return target, len(found)
 
 
 def load(path: str | os.PathLike[str]) -> int:
     """Add the progress in an exported file to the present one; returns how many entries it has.
 
-    Raises OSError if the file cannot be read, and ValueError if it is no such file.
+    Raises ProgressError if the file cannot be read, or is no such file.
     """
-    place = _named(path)
+    place = _named("load", path)
     try:
         found = _parsed(place.read_text(encoding="utf-8-sig"))
-    except ValueError:
-        raise ValueError(f"{place} is not a file that progress(export=…) wrote") from None
+    except OSError as error:
+        raise ProgressError(f"load: {place} cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError):
+        raise ProgressError(f"load: {place} is not a file that progress(export=…) wrote") from None
     _keep(_merged(entries(), found))
     return len(found)
 
 
-def _named(path: str | os.PathLike[str]) -> Path:
+def _named(option: str, path: str | os.PathLike[str]) -> Path:
     """The file that a user means, who may have written `~` or the name of a folder."""
-    place = Path(path).expanduser()
-    return place / FILE if place.is_dir() else place
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str) or not text.strip() or "\0" in text:
+        wrong = reprlib.repr(path)
+        raise ProgressError(
+            f'{option}: {wrong} is not the name of a file; write progress({option}="my.json")'
+        )
+    try:
+        place = Path(text).expanduser()
+        return place / FILE if place.is_dir() else place
+    except (OSError, RuntimeError) as error:  # too long; another user's home
+        raise ProgressError(f"{option}: {reprlib.repr(text)}: {error}") from None
 
 
 def summary(exercises: Iterable[str]) -> str:
@@ -154,8 +191,8 @@ def location() -> str:
 
 def _can_write(folder: Path) -> bool:
     """Whether the folder can be written to, or made."""
-    existing = next((one for one in (folder, *folder.parents) if one.exists()), folder)
-    return existing.is_dir() and os.access(existing, os.W_OK)
+    existing = next((one for one in (folder, *folder.parents) if os.path.exists(one)), folder)
+    return os.path.isdir(existing) and os.access(existing, os.W_OK)
 
 
 def _merged(new: Entries, old: Entries) -> Entries:

@@ -224,7 +224,8 @@ def test_windows_waits_for_another_set_up_as_long_as_it_takes(monkeypatch):
         assert not list(answers)
 
 
-def test_a_real_pip_says_what_it_lacks():
+def test_a_real_pip_says_what_it_lacks(monkeypatch):
+    monkeypatch.setenv("PIP_USER", "1")  # as from a pip.conf: an environment would refuse that
     arguments = ["--no-index", "no-such-package"]
     with pytest.raises(pip.PipError, match="no-such-package[\\s\\S]*cannot be reached"):
         pip.install(Path(sys.executable), arguments, "a package")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from course_lib import datasets
-from course_lib.cli import data, doctor, environment, requirements, venv
+from course_lib.cli import data, doctor, environment, requirements, runs, venv
 from course_lib.utils.device import busy_note
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -143,3 +143,21 @@ def test_data_refuses_a_damaged_file_and_an_unknown_name(monkeypatch, tmp_path, 
 def test_data_verifies_the_real_sets(capsys):
     assert data.run(Namespace(names=["spa-eng", "fra-eng"])) == 0
     assert capsys.readouterr().out.count("verified by SHA-256") == 2
+
+
+def test_a_file_in_place_of_pythons_own_module_is_named(monkeypatch, tmp_path):
+    (tmp_path / "tempfile.py").touch()
+    (tmp_path / "mine.py").touch()
+    monkeypatch.chdir(tmp_path)
+    assert f"note     {tmp_path / 'tempfile.py'} takes the place" in said(doctor.place)
+    assert "mine.py" not in said(doctor.place)
+
+
+def test_a_folder_of_runs_that_cannot_be_read_is_not_called_empty(monkeypatch, tmp_path, capsys):
+    def walk(folder, onerror):
+        onerror(PermissionError(13, "Permission denied", str(folder)))
+        return iter(())
+
+    monkeypatch.setattr("os.walk", walk)
+    runs.run(Namespace(folder=tmp_path))
+    assert capsys.readouterr().out == f"{tmp_path}: cannot be read: Permission denied\n"

@@ -5,6 +5,7 @@ import csv
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -92,8 +93,12 @@ def rows(results) -> dict[str, dict[str, str]]:
         ("endless", "passed", "time limit"),
         ("memory", "passed", "memory limit"),
         ("forked memory", "not reached", "memory limit"),
-        ("late zip", "", "needs you: no notebook, only answers.zip"),
-        ("script", "", "needs you: no notebook, only script.py"),
+        (
+            "late zip",
+            "",
+            f"needs you: no notebook, only answers.zip; {handed_in.what_to_do(['answers.zip'])}",
+        ),
+        ("script", "", "needs you: no notebook, only script.py; ask for the .ipynb file"),
         ("empty", "", "nothing handed in"),
         ("Nobody Here", "", "nothing handed in"),
     ],
@@ -271,8 +276,39 @@ def test_notebooks_are_found_below_the_folder_of_a_student(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     (tmp_path / "elsewhere").symlink_to(tmp_path / "ana")
-    found = [(one.student, one.path.name) for one in handed_in.find(tmp_path)]
+    *found, link = [(one.student, one.name or one.instead) for one in handed_in.find(tmp_path)]
     assert found == [("b", "b.ipynb"), ("ana", "x.ipynb"), ("ana", "y.ipynb")]
+    assert link == ("elsewhere", "needs you: a link to a folder; copy the folder here")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"ana/a.zip": "unpack", "ben/b.tar.gz": "unpack"},
+        {"ana.tar.gz": "unpack", "ben.zip": "unpack"},
+        {"ana.py": "ask for the .ipynb"},
+        {"ana": "ask for the .ipynb", "ben.cpp": "ask for the .ipynb", ".eve.ipynb.icloud": "iCloud"},
+        {"ana.ipynb.txt": "rename it to ana.ipynb"},
+    ],
+)
+def test_a_class_without_any_notebook_gets_its_rows(tmp_path, capsys, files):
+    work, to = tmp_path / "class", tmp_path / "results"
+    for name in (*files, "README.md", "roster.csv"):
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).touch()
+    assert command_line.main(["grade", str(work), "--to", str(to)]) == 1
+    assert "Not taken for hand-ins: README.md, roster.csv." in capsys.readouterr().out
+    rows = table(to / "grades.csv")
+    expected = {re.split("[./]", name.removeprefix("."))[0]: what for name, what in files.items()}
+    assert set(rows) == set(expected)
+    for name, what in expected.items():
+        assert rows[name]["status"].startswith("needs you") and what in rows[name]["status"]
+
+
+def test_an_empty_class_is_no_class(tmp_path, capsys):
+    (tmp_path / "roster.csv").touch()
+    assert command_line.main(["grade", str(tmp_path), "--to", str(tmp_path)]) == 1
+    assert "holds no hand-ins" in capsys.readouterr().err and not (tmp_path / "grades.csv").exists()
 
 
 def test_nobody_is_lost_or_invented_in_a_folder_as_systems_leave_it(tmp_path, monkeypatch):
@@ -293,10 +329,15 @@ def test_nobody_is_lost_or_invented_in_a_folder_as_systems_leave_it(tmp_path, mo
 
     monkeypatch.setattr(Path, "iterdir", iterdir)
     found = {one.student: one.name or one.instead for one in handed_in.find(tmp_path, tmp_path / "class.txt")}
-    others = {who: f"needs you: no notebook, only {needs[who]}" for who in ("cloud", "link", "phone")}
+    todo = {
+        "cloud": "download it from iCloud",
+        "link": "ask for the .ipynb file",
+        "phone": "rename it to 01.ipynb",
+    }
+    others = {who: f"needs you: no notebook, only {needs[who]}; {todo[who]}" for who in todo}
     assert found == others | {
         "big": "NB.IPYNB",
-        "flat": "needs you: no notebook, only flat.gdoc",
+        "flat": "needs you: no notebook, only flat.gdoc; ask for the .ipynb file",
         "locked": "needs you: the folder cannot be read (Permission denied)",
         "pc": "nothing handed in",
     }

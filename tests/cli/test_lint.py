@@ -217,3 +217,16 @@ def test_place_says_which_cell(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
 def test_notebook_keeps_to_the_rules(path: Path) -> None:
     assert problems(path) == []
+
+
+def test_no_formula_in_a_table_has_a_bar() -> None:
+    """It would end the table's cell on GitHub and in JupyterLab."""
+
+    def broken(line: str) -> bool:
+        return line.startswith("|") and "|" in "".join(line.replace("\\|", "").split("$")[1::2])
+
+    assert broken("| a | $P(x|y)$ |") and not broken("| $a$ | $b$ |")
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        for cell in nbformat.read(path, as_version=4).cells:
+            lines = cell.source.splitlines() if cell.cell_type == "markdown" else []
+            assert not any(map(broken, lines)), (path.name, cell.id)

@@ -70,6 +70,11 @@ def test_a_signal_that_is_ignored_stays_so(tmp_path: Path) -> None:
 
 
 @posix
+def test_present_prints_errors_only() -> None:
+    """Voilà and ipykernel warn about connections, in words that sound like a lack of security."""
+    assert "--Voila.log_level=ERROR" in present.command(8866) and '"ERROR"' in present.QUIET
+
+
 def test_present_ends_the_kernels_of_its_server() -> None:
     """Even those that SIGTERM does not end, and that are in their own session."""
     server = start(SERVER)

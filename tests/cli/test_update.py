@@ -169,6 +169,12 @@ REFUSALS = {
 }  # fmt: skip
 
 
+def test_a_copy_of_another_user_is_not_taken_for_one_without_git(course, mine, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(SetUpError, match=f"{mine} cannot be written; update a copy"):
+        run()
+
+
 @pytest.mark.parametrize("case", REFUSALS)
 def test_a_refusal_changes_nothing(case, course, mine):
     prepare, words = REFUSALS[case]

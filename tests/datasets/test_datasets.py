@@ -416,3 +416,15 @@ def test_unequal_texts_are_named(cache, offer) -> None:
         (cache / "several" / name).write_bytes(content)
     with pytest.raises(BrokenArchive, match="several/test.en.gz has 2 translations for 1 sentences"):
         datasets.load_pairs("several")
+
+
+def test_a_data_folder_of_another_user_is_said_to_be_locked(tmp_path: Path, monkeypatch) -> None:
+    def refuse(path, **more):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("os.listdir", refuse)
+    assert location.state_of(tmp_path) == f"{tmp_path}, which cannot be read (Permission denied)"
+    monkeypatch.setenv("COURSE_DATA", str(tmp_path / "given"))
+    monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("os.stat", refuse)
+    assert datasets.find("spa-eng") is None

@@ -165,7 +165,7 @@ LOADED = [  # answered before anything is measured, started or written
     (["grade", ""], "''"),
     (["grade", "no_such"], "no_such does not exist"),
     (["grade", "{text}"], "not a folder"),
-    (["grade", "{folder}"], "contains no notebook"),
+    (["grade", "{folder}"], "holds no hand-ins"),
     (["grade", SURROGATE], "does not exist"),
     (["grade", LONG], "does not exist"),
     (["grade", "{data}", "--to", "{text}"], "{text}"),

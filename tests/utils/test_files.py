@@ -195,3 +195,13 @@ def test_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert data_folder() == tmp_path / "data"
     (tmp_path / "course_lib" / "data").mkdir(parents=True)
     assert data_folder() == tmp_path / "course_lib" / "data"
+
+
+def test_a_folder_that_cannot_be_written_is_named_and_not_the_temporary_one(tmp_path, monkeypatch):
+    def refuse(prefix, dir):
+        raise PermissionError(13, "Permission denied", f"{dir}/{prefix}x")
+
+    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    with pytest.raises(PermissionError) as told, atomic_path(tmp_path / "a.txt"):
+        pass
+    assert told.value.filename == str(tmp_path)

@@ -112,6 +112,39 @@ def test_another_file_is_no_progress(place, tmp_path, text):
         progress(load=str(tmp_path / "other.json"))
 
 
+@pytest.mark.parametrize(
+    "wrong", [3, [], True, b"a", "", "a\0b", "gone/my.json", "notes.txt", "/dev/null", "x" * 300]
+)
+def test_progress_that_cannot_be_exported_is_one_line_and_nothing_is_lost(
+    place, tmp_path, monkeypatch, wrong
+):
+    monkeypatch.chdir(tmp_path)
+    Path("notes.txt").write_text("mine")
+    saved.remember("01.softmax")
+    with pytest.raises(saved.ProgressError, match="^export: ") as told:
+        progress(export=wrong)
+    assert told.value._render_traceback_() == [str(told.value)] and "\n" not in str(told.value)
+    assert Path("notes.txt").read_text() == "mine" and set(os.listdir()) == {"notes.txt", "progress"}
+    assert saved.passed() == set(stored(place)) == {"01.softmax"}
+
+
+def test_an_export_in_place_of_a_load_loses_nothing(place, tmp_path, monkeypatch):
+    saved.remember("01.softmax")
+    progress(export=str(tmp_path / "my.json"))
+    restart(monkeypatch)
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "other"))
+    saved.remember("02.bmm")
+    progress(export=tmp_path / "my.json")
+    assert set(stored(tmp_path / "my.json")) == {"01.softmax", "02.bmm"}
+
+
+@pytest.mark.parametrize("wrong", [3, "gone.json", []])
+def test_what_cannot_be_loaded_or_shown_is_named(place, wrong):
+    for option in ("load", "show"):
+        with pytest.raises(saved.ProgressError, match=f"^{option}: .*"):
+            progress(**{option: wrong})
+
+
 def test_a_damaged_file_is_left_alone_and_named_once(place, capsys):
     place.parent.mkdir()
     place.write_text("{cut o")
@@ -190,3 +223,21 @@ def test_a_finished_chapter_says_so(place):
 
 def test_tests_leave_the_users_own_progress_alone():
     assert os.environ["COURSE_PROGRESS"] == "" and saved.file() is None
+
+
+def test_drive_that_colab_has_lost_stops_no_check(monkeypatch, tmp_path):
+    """A mount that has gone answers ENOTCONN, which pathlib raises and os.path takes for a No."""
+    monkeypatch.delenv("COURSE_PROGRESS")
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setenv("COLAB_RELEASE_TAG", "x")
+    monkeypatch.setattr(saved, "DRIVE", tmp_path / "MyDrive")
+    real = os.stat
+
+    def stat(path, **more):
+        if "MyDrive" in os.fspath(path):
+            raise OSError(107, "Transport endpoint is not connected")
+        return real(path, **more)
+
+    monkeypatch.setattr(os, "stat", stat)
+    check("01.softmax", RIGHT)
+    assert set(stored(tmp_path / ".course_lib" / "progress.json")) == {"01.softmax"}

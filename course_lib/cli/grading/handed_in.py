@@ -5,10 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-WORK = (
-    ".py", ".html", ".pdf", ".zip", ".tar", ".gz", ".tgz", ".xz", ".7z", ".rar", ".txt", ".json", ".doc",
-    ".docx", ".odt", ".pages", ".url", ".webloc", ".gdoc", ".png", ".jpg", ".jpeg", ".icloud",
-)  # fmt: skip
+ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
+TABLES = (".csv", ".xlsx", ".ods")  # beside the hand-ins: a roster or a gradebook, nobody's work
 RESULTS = {
     "grades.csv",
     "totals.csv",
@@ -44,14 +42,29 @@ def find(folder: Path, roster: Path | None = None) -> list[HandedIn]:
             found += of_student(entry)
         elif is_notebook(entry):
             found.append(HandedIn(entry.stem, entry))
-        elif (
-            entry.suffix.lower() in WORK
-            and entry.name not in RESULTS
-            and not (roster and entry.samefile(roster))
-        ):
-            found.append(without_notebook(entry.stem, [entry.name]))
+        elif entry.is_dir():
+            found.append(HandedIn(entry.name, None, f"{NEEDS_YOU}: a link to a folder; copy the folder here"))
+        elif not (is_yours(entry) or (roster and entry.samefile(roster))):
+            found.append(without_notebook(student_of(entry), [entry.name]))
     with_notebooks = {one.student for one in found if one.path}
     return [one for one in found if one.path or one.student not in with_notebooks]
+
+
+def left_out(folder: Path) -> list[str]:
+    """The names of files beside the hand-ins that `find` takes for the instructor's own."""
+    files = (entry for entry in shown(folder) if not entry.is_dir() and not is_notebook(entry))
+    return sorted(entry.name for entry in files if is_yours(entry) and entry.name not in RESULTS)
+
+
+def is_yours(entry: Path) -> bool:
+    """Whether a file beside the hand-ins is the instructor's: a result, a table, or a README."""
+    return entry.name in RESULTS or entry.suffix.lower() in TABLES or entry.stem.lower() == "readme"
+
+
+def student_of(entry: Path) -> str:
+    """The student's name in that of a file: `ana` of `ana.zip`, `ana.tar.gz`, and `.ana.ipynb.icloud`."""
+    stem = Path(entry.name.removeprefix(".")).stem
+    return Path(stem).stem if Path(stem).suffix.lower() in (".ipynb", ".tar") else stem
 
 
 def of_student(folder: Path) -> list[HandedIn]:
@@ -93,9 +106,22 @@ def is_notebook(entry: Path) -> bool:
 
 
 def without_notebook(student: str, files: list[str]) -> HandedIn:
-    """A student who handed in other files, or none."""
+    """A student who handed in other files, with what to do about the first of them, or who handed in none."""
+    if not files:
+        return HandedIn(student, None, NOTHING)
     some = ", ".join(files[:3]) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
-    return HandedIn(student, None, f"{NEEDS_YOU}: no notebook, only {some}" if files else NOTHING)
+    return HandedIn(student, None, f"{NEEDS_YOU}: no notebook, only {some}; {what_to_do(files)}")
+
+
+def what_to_do(files: list[str]) -> str:
+    """How these files become a notebook that can be graded."""
+    endings = [Path(name).suffix.lower() for name in files]
+    renamed = [Path(name).stem for name in files if Path(name).stem.lower().endswith(".ipynb")]
+    if ".icloud" in endings:
+        return "download it from iCloud"
+    if set(endings) & set(ARCHIVES):
+        return "unpack the archive into a folder with the student's name"
+    return f"rename it to {renamed[0]}" if renamed else "ask for the .ipynb file"
 
 
 def read_roster(file: Path) -> list[tuple[str, ...]]:
