@@ -2,7 +2,8 @@
 
 python -m course_lib.cli.explorer_page explorer.html
 
-It holds the traces of the sentences in `EXAMPLES`; the site publishes the same page.
+It holds the traces of the translations in `EXAMPLES`, and a GPT that runs in the browser; the site publishes
+the same page.
 """
 
 import argparse
@@ -15,10 +16,12 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from course_lib.cli import page_gpt
 from course_lib.experiments.real_gpt import PROMPTS
 from course_lib.experiments.real_translator import SENTENCES
 from course_lib.utils.files import atomic_path
 from course_lib.widgets.model_tour import TOUR
+from course_lib.widgets.model_trace import MAX_SOURCE
 from course_lib.widgets.model_view import START, STYLE, model, trace
 from course_lib.widgets.modules import joined
 from course_lib.widgets.trace_packing import pack
@@ -26,7 +29,7 @@ from course_lib.widgets.trace_packing import pack
 TEMPLATE = Path(__file__).with_name("templates") / "explorer.html"
 EXAMPLES = {
     "translator": [*SENTENCES, "She is not at home.", "I don't know him."],
-    "gpt": [PROMPTS[0], PROMPTS[1], PROMPTS[-1]],
+    "gpt": PROMPTS,
 }
 HOME = '<a href="index.html">Back to the course</a>'
 # Any browser reads this script, and an older one none of those that follow.
@@ -43,27 +46,27 @@ def page(chapters: str | None = None) -> str:
         "examples": EXAMPLES,
         "tour": TOUR,
         "chapters": chapters,
-        "traces": {
-            mode: {sentence: packed(mode, sentence) for sentence in sentences}
-            for mode, sentences in EXAMPLES.items()
-        },
+        "traces": {sentence: packed(sentence) for sentence in EXAMPLES["translator"]},
     }
+    about = json.dumps(page_gpt.about()).encode()
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         style=STYLE,
         home=HOME if chapters is not None else "",
         old=OLD_BROWSER,
+        reads=MAX_SOURCE,
         traces=json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
+        gpt=json.dumps({"about": compressed(about), "weights": compressed(page_gpt.weights())}),
         module=joined("model_page.js"),
     )
 
 
-def packed(mode: str, sentence: str) -> dict[str, Any]:
-    """A trace for the page."""
-    header, numbers = pack(trace(mode, sentence), *model(mode))
+def packed(sentence: str) -> dict[str, Any]:
+    """The trace of a translation, for the page."""
+    header, numbers = pack(trace("translator", sentence), *model("translator"))
     return {
         "header": compressed(json.dumps(header).encode()),
         "numbers": compressed(numbers),
-        "step": START[mode],
+        "step": START["translator"],
     }
 
 

@@ -25,7 +25,7 @@ MOTION = re.compile(r"!\[[^\]]*\]\(docs/images/model_explorer\.png\)")
 MAPS = "maps.html"
 INVITATION = (  # raw HTML: Sphinx does not know the pages
     f'<p><a href="{EXPLORER}"><b>Open the model explorer</b></a>: click through a translator and a GPT, '
-    "down to the arithmetic of one attention head.</p>"
+    "which reads your own text, down to the arithmetic of one attention head.</p>"
     f'<p><a href="{MAPS}"><b>Open the attention maps</b></a> of the chapters: heads, masks, translation, '
     "language models, pixels.</p>"
 )

@@ -69,7 +69,6 @@ def packed(
 ) -> tuple[dict[str, Any], bytes]:
     """Header and bytes. whole: with everything that an opened block shows."""
     numbers = Numbers()
-    c = model.config
     stacks = (
         {"encoder": model.encoder, "decoder": model.decoder}
         if isinstance(model, Seq2Seq)
@@ -78,12 +77,7 @@ def packed(
     ids, logits, tails = top_logits(trace.logits)
     header = {
         **{name: getattr(trace, name) for name in PLAIN},
-        "sizes": {
-            "d_model": c.d_model, "heads": c.heads, "d_head": c.d_model // c.heads, "vocab": c.vocab,
-            "d_ff": stacks["decoder"][0].feed_forward.w_in.out_features,
-            "parameters": parameters(model), "positions": c.positions, "qk_norm": c.qk_norm,
-            "norm": c.norm, "on_bytes": on_bytes(tokenizer),
-        },
+        "sizes": sizes(model, tokenizer),
         **{
             name: [
                 {**packed_block(block, numbers, whole), "parameters": parameters(module)}
@@ -99,6 +93,18 @@ def packed(
         "temperatures": TEMPERATURES,
     }  # fmt: skip
     return header, b"".join(numbers.parts)
+
+
+def sizes(model: Seq2Seq | GPT, tokenizer: Vocabulary) -> dict[str, Any]:
+    """Of a model, and which options it has, as far as the page tells."""
+    c = model.config
+    blocks = model.decoder if isinstance(model, Seq2Seq) else model.blocks
+    return {
+        "d_model": c.d_model, "heads": c.heads, "d_head": c.d_model // c.heads, "vocab": c.vocab,
+        "d_ff": blocks[0].feed_forward.w_in.out_features,
+        "parameters": parameters(model), "positions": c.positions, "qk_norm": c.qk_norm,
+        "norm": c.norm, "on_bytes": on_bytes(tokenizer),
+    }  # fmt: skip
 
 
 PLAIN = (

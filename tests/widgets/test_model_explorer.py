@@ -1,6 +1,7 @@
 """The model explorer: what the kernel answers, its picture, and its page without a kernel."""
 
 import base64
+import dataclasses
 import html
 import io
 import json
@@ -11,8 +12,9 @@ import pytest
 import torch
 from PIL import Image
 
-from course_lib.cli import explorer_page
+from course_lib.cli import explorer_page, page_gpt
 from course_lib.cli.environment import ROOT
+from course_lib.experiments.real_gpt import real_gpt
 from course_lib.experiments.real_translator import SENTENCES
 from course_lib.generation.sampling import next_token_probabilities
 from course_lib.viz import figures
@@ -161,13 +163,12 @@ def page() -> str:
     return explorer_page.page("notebooks/")
 
 
-def test_the_page_holds_ten_translations_and_some_prompts_and_is_small(page):
-    assert len(page.encode()) < 3_500_000
+def test_the_page_holds_ten_translations_and_a_gpt_and_is_small(page):
+    assert len(page.encode()) < 6_500_000
     (text,) = re.findall(r'<script type="application/json" id="traces">(.*?)</script>', page)
     data = json.loads(text)
-    assert len(data["traces"]["translator"]) >= 10 and len(data["traces"]["gpt"]) >= 3
-    assert set(SENTENCES) <= data["traces"]["translator"].keys()
-    trace = data["traces"]["translator"][SENTENCES[0]]
+    assert len(data["traces"]) >= 10 and set(SENTENCES) <= data["traces"].keys()
+    trace = data["traces"][SENTENCES[0]]
     sent, numbers = (zlib.decompress(base64.b64decode(trace[part])) for part in ("header", "numbers"))
     header, own = explorer_page.pack(
         explorer_page.trace("translator", SENTENCES[0]), *explorer_page.model("translator")
@@ -175,11 +176,20 @@ def test_the_page_holds_ten_translations_and_some_prompts_and_is_small(page):
     assert numbers == own and json.loads(sent) == json.loads(json.dumps(header))
 
 
+@pytest.mark.parametrize(
+    "other",
+    [{"activation": "relu"}, {"norm": "post"}, {"kv_heads": 3}, {"qk_norm": False}, {"max_tokens": 50}],
+)
+def test_the_page_refuses_a_gpt_that_its_script_would_compute_wrongly(other):
+    page_gpt.check_computed(real_gpt()[0].config)
+    (name,) = other
+    with pytest.raises(ValueError, match=f"{name}="):
+        page_gpt.check_computed(dataclasses.replace(real_gpt()[0].config, **other))
+
+
 def test_the_command_writes_the_page(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(
-        explorer_page, "EXAMPLES", {"translator": ["I am a student."], "gpt": EXAMPLES["gpt"][:1]}
-    )
+    monkeypatch.setattr(explorer_page, "EXAMPLES", {"translator": ["I am a student."], "gpt": []})
     explorer_page.main([str(tmp_path / "page.html")])
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "I am a student." in text and "$" + "traces" not in text
-    assert "page.html: 0." in capsys.readouterr().out
+    assert "page.html: 3." in capsys.readouterr().out

@@ -30,9 +30,12 @@ export function colorAt(scale, fraction) {
   return from.map((value, channel) => Math.round(value + (place - i) * (to[channel] - value)));
 }
 
+const parsed = new Map(); // a picture asks for the same few colors tens of thousands of times
+
 /** "#1a2b3c" as [red, green, blue]. */
 export function parse(hex) {
-  return [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16));
+  if (!parsed.has(hex)) parsed.set(hex, [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16)));
+  return parsed.get(hex);
 }
 
 /** Black or white, whichever stands out more from the color behind it. */

@@ -3,9 +3,10 @@
 //   const explorer = modelExplorer(element, host);
 //   explorer.show(header, dataView);
 //
-// host: {live, examples, tour, address(notebook), open({mode, sentence, prefix}), draw(step), sample(settings),
-// block(stack, index)}. With `live`, a kernel answers `open` with another `show`, `draw` with a sampled token,
-// `sample` with `sampled`, and `block`, for a model whose trace is large, with `showBlock`.
+// host: {live(mode), pause, examples, tour, address(notebook), open({mode, sentence, prefix}), draw(step, settings),
+// sample(settings), block(stack, index)}. In a `live` mode, a model answers `open` with another `show` and `draw` with a
+// sampled token; a kernel also answers `sample` with `sampled`, and `block`, for a model whose trace is large, with
+// `showBlock`. pause: milliseconds after the last letter typed until the model reads the text; without it, Enter asks.
 
 import {onThemeChange} from "./colors.js";
 import {chapterLink, h, tokenText, useTheme} from "./drawing.js";
@@ -34,14 +35,24 @@ class App {
     this.onDistribution = null;
     this.hooks = {after: [], before: []};
     this.timer = null;
+    this.typing = null;
     this.main = h("div", {class: "mx-main"});
     this.steps = h("span", {class: "mx-steps"});
     this.message = h("p", {class: "mx-message", role: "status"});
     this.toolbar = h("form", {class: "mx-toolbar", onsubmit: (event) => this.submit(event)});
+    this.field = h("input", {type: "text", "aria-label": "Your sentence", maxlength: 300, "data-key": "typed",
+      oninput: (event) => this.typed(event), oncompositionend: (event) => this.typed(event)});
+    this.examples = h("select", {"aria-label": "Example sentences", "data-key": "examples",
+      onchange: (event) => this.open({sentence: event.target.value})});
     element.classList.add("mx");
     this.freeKeys = keepKeys(element);
     this.tour = new Tour(this, host.tour);
     element.append(this.toolbar, this.message, this.tour.bar, this.main);
+  }
+
+  /** Whether a model answers, and does not only replay what was recorded. */
+  get live() {
+    return this.host.live(this.mode);
   }
 
   get read() {
@@ -130,20 +141,27 @@ class App {
 
   draw() {
     this.message.textContent = "Sampling …";
-    this.host.draw(this.step);
+    this.host.draw(this.step, this.settings);
   }
 
   open(change) {
     this.stop();
+    clearTimeout(this.typing);
     const {mode, sentence} = this;
-    this.message.textContent = "The model is running …";
+    if (!this.host.pause) this.message.textContent = "The model is running …";
     this.host.open({mode, sentence, prefix: [], ...change});
   }
 
   submit(event) {
     event.preventDefault();
-    const typed = this.toolbar.querySelector("input");
-    if (typed) this.open({sentence: typed.value});
+    if (this.live) this.open({sentence: this.field.value});
+  }
+
+  /** After a letter: the model reads the text once no other follows. Half of an accent is no text yet. */
+  typed(event) {
+    clearTimeout(this.typing);
+    if (!this.host.pause || event.isComposing) return;
+    this.typing = setTimeout(() => this.open({sentence: this.field.value}), this.host.pause);
   }
 
   // ---- what is shown
@@ -183,23 +201,26 @@ class App {
     this.message.textContent = text;
   }
 
+  /** While a text is typed, its field stays in place: it keeps the keyboard and its letters. */
   fillToolbar() {
-    const {host, mode, sentence} = this;
+    const {host, mode, sentence, field} = this;
     const examples = host.examples[mode];
     const options = examples.map((one) => h("option", {value: one, selected: one === sentence}, one));
     if (!examples.includes(sentence)) options.unshift(h("option", {selected: true}, "Examples"));
+    this.examples.replaceChildren(...options);
+    const ahead = host.pause && field.matches(":focus"); // of the model
+    if (!ahead) field.value = sentence;
+    if (this.toolbar.dataset.mode === mode) return;
+    this.toolbar.dataset.mode = mode;
     const known = Object.entries(MODES).filter(([name]) => host.examples[name]);
     const modes = known.length > 1 && known.map(([name, title]) => h("button", {
       type: "button", class: "mx-button", "aria-pressed": String(name === mode), "data-key": `mode-${name}`,
       onclick: () => name !== this.mode && this.open({mode: name, sentence: host.examples[name][0]}),
     }, title));
-    const typed = host.live && [
-      h("input", {type: "text", value: sentence, "aria-label": "Your sentence", maxlength: 300, "data-key": "typed"}),
+    const typed = this.live && [field,
       h("button", {class: "mx-button", "data-key": "submit"}, mode === "translator" ? "Translate" : "Continue")];
-    this.toolbar.replaceChildren(...[modes && h("span", {class: "mx-modes"}, modes), ...(typed || []),
-      h("select", {"aria-label": "Example sentences", "data-key": "examples",
-        onchange: (event) => this.open({sentence: event.target.value})}, options), this.steps,
-      this.tour.button].filter(Boolean));
+    this.toolbar.replaceChildren(...[modes && h("span", {class: "mx-modes"}, modes), ...(typed || []), this.examples,
+      this.steps, this.tour.button].filter(Boolean));
   }
 
   /** Run after this drawing is on the page. */
@@ -340,6 +361,7 @@ export function modelExplorer(place, host) {
     fail: (text) => app.fail(text),
     destroy() {
       app.stop();
+      clearTimeout(app.typing);
       app.freeKeys();
       stopTheme();
       resized.disconnect();

@@ -6,7 +6,7 @@ const SETTINGS = {temperature: "temperature", topK: "top_k", topP: "top_p", step
 
 function render({model, el}) {
   const host = {
-    live: true,
+    live: () => true,
     examples: model.get("examples"),
     tour: model.get("tour"),
     address: notebookAddress,

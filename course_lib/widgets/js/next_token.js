@@ -19,7 +19,7 @@ export function barList(app, most, pick) {
     const parts = [h("span", {class: "mx-bar-token"}, text),
       h("span", {class: "mx-bar-track"}, h("span", {class: "mx-bar-fill", style: `width: ${100 * p}%`})),
       h("span", {class: "mx-bar-number"}, p === 0 && pick ? "cut off" : percent(p))];
-    if (!pick || !app.host.live) return h("span", attributes, parts);
+    if (!pick || !app.live) return h("span", attributes, parts);
     return h("button", {...attributes, type: "button", "data-key": `pick-${i}`,
       "aria-label": `Choose ${text}, ${percent(p)}`, onclick: () => app.write(candidate.id)}, parts);
   });
@@ -76,7 +76,7 @@ function inAll(app) {
 function actions(app) {
   const written = tokenText(app.trace.chosen[app.step], app.trace);
   const note = `Chosen here: “${written}”.`;
-  if (!app.host.live) return h("p", {}, `${note} In a notebook, you can choose another token instead.`);
+  if (!app.live) return h("p", {}, `${note} In a notebook, you can choose another token instead.`);
   return h("p", {}, `${note} Click a token to choose it instead, or `,
     h("button", {type: "button", class: "mx-button", "data-key": "draw", onclick: () => app.draw()},
       "sample one"));

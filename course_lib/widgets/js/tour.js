@@ -72,7 +72,7 @@ export class Tour {
     back.disabled = at === 0;
     next.textContent = at === steps.length - 1 ? "Done" : "Next";
     this.text.replaceChildren(h("b", {}, `${at + 1} of ${steps.length}. ${step.title}. `),
-      app.host.live ? step.text : step.offline);
+      app.live ? step.text : step.offline);
     app.visit(PLACES[step.opens](app.trace.encoder.length ? "encoder" : "decoder"));
   }
 

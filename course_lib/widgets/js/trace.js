@@ -20,11 +20,11 @@ export function readArray(place, view) {
   return { data, shape: place.shape };
 }
 
-/** The trace with arrays in place of their descriptions. bytes: a DataView of the numbers. */
+/** The trace with arrays in place of their descriptions; arrays stay. bytes: a DataView of the numbers. */
 export function readTrace(header, bytes) {
   const convert = (value) => {
     if (Array.isArray(value)) return value.map(convert);
-    if (value === null || typeof value !== "object") return value;
+    if (value === null || typeof value !== "object" || ArrayBuffer.isView(value)) return value;
     if ("at" in value && "kind" in value) return readArray(value, bytes);
     return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, convert(part)]));
   };
