@@ -244,7 +244,7 @@ def test_an_interruption_ends_the_notebooks_as_well(tmp_path):
     waiting.start()
     given = {"folder": tmp_path, "to": tmp_path, "roster": None, "chapter": "", "seed": None}
     with pytest.raises(KeyboardInterrupt):
-        grade.run(Namespace(**given, minutes=1.0, memory=2.0, jobs=1))
+        grade.run(Namespace(**given, minutes=5.0, memory=2.0, jobs=1))
     ended.set()
     assert not survivors(f"{ASLEEP}1") and not (tmp_path / "grades.csv").exists()
 
