@@ -46,16 +46,14 @@ def saved(browser, lab) -> Iterator[str]:
         do(page, "notebook:run-all-cells")
         card = page.locator(".mx-card").first
         card.wait_for(timeout=120_000)
+        page.wait_for_function(IDLE, timeout=60_000)  # later output would make the saved notebook dirty again
         for control in (page.locator(f".course-explorer :is({HANDLE})").first, card):
             page.evaluate("jupyterapp.shell.currentWidget.context.model.dirty = true")
             control.focus()
             page.keyboard.press("x")  # which would cut the cell
-            for _ in range(30):  # on a busy machine, JupyterLab may drop a save that meets another one
-                page.keyboard.press("Control+s")
-                page.wait_for_timeout(1000)
-                if page.evaluate(SAVED):
-                    break
-            assert page.evaluate(SAVED) and page.evaluate(CUT) == len(CELLS)
+            page.keyboard.press("Control+s")
+            page.wait_for_function(SAVED, timeout=60_000)
+            assert page.evaluate(CUT) == len(CELLS)
         page.screenshot(path=ARTIFACTS / "next-day-before.png")
     sessions = f"{lab.address}/api/sessions"
     for session in json.load(urllib.request.urlopen(f"{sessions}?token={lab.token}")):
