@@ -1,12 +1,12 @@
 """What `refresh` leaves as stored, so that a diff shows only the cells whose outputs have changed."""
 
-import base64
-import io
 import re
 from itertools import pairwise
 
 from nbformat import NotebookNode
-from PIL import Image, ImageChops
+from PIL import ImageChops
+
+from course_lib.cli import notebook_io
 
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 FACTOR = 2  # between two runs, a time on a `≈` line may differ by so much and stay as stored
@@ -76,7 +76,7 @@ def _same_data(kind: str, stored: object, new: object) -> bool:
 
 def _same_pixels(stored: str, new: str) -> bool:
     try:
-        one, other = (Image.open(io.BytesIO(base64.b64decode(png))).convert("RGBA") for png in (stored, new))
+        one, other = (notebook_io.image(png).convert("RGBA") for png in (stored, new))
     except (OSError, ValueError):  # no picture: only the same bytes are the same
         return False
     return one.size == other.size and ImageChops.difference(one, other).getbbox(alpha_only=False) is None
