@@ -12,6 +12,7 @@ import nbformat
 from nbformat import NotebookNode
 from PIL import Image
 
+from course_lib.cli.carry import beginning
 from course_lib.utils.chapters import CHAPTER
 from course_lib.utils.files import atomic_path
 
@@ -60,15 +61,11 @@ def image(png: str) -> Image.Image:
 
 def place(number: int, cell: NotebookNode) -> str:
     """A cell's place in words: its number, counted from 1, and how it begins."""
-    line = next((line.strip() for line in cell.source.splitlines() if line.strip()), "empty")
-    return f"cell {number} ({line if len(line) <= 40 else line[:39] + '…'})"
+    return f"cell {number} ({beginning(cell.source) or 'empty'})"
 
 
 def read(path: Path) -> NotebookNode:
-    """The notebook exactly as stored, nothing added or repaired.
-
-    Raises ValueError for anything but a notebook of format 4.
-    """
+    """The notebook exactly as stored. Raises ValueError for anything but a notebook of format 4."""
     try:
         version = json.loads(path.read_text(encoding="utf-8"))["nbformat"]
         nb = nbformat.v4.reads(path.read_text(encoding="utf-8"))
