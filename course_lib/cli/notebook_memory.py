@@ -23,10 +23,7 @@ CELL_SECONDS = 900
 
 
 def peak(path: Path, timeout: int = CELL_SECONDS) -> int:
-    """Run a notebook in a new kernel and return that kernel's peak memory in bytes; changes no file.
-
-    Raises NotebookFailed if a cell raises, or takes longer than `timeout` seconds.
-    """
+    """The peak memory in bytes of a new kernel that runs a notebook; changes no file."""
     nb = notebook_io.read(path)
     nb.cells.append(new_code_cell(ASK))
     execute(nb, path.resolve().parent, timeout)

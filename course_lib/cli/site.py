@@ -69,10 +69,7 @@ def require_replaceable(folder: Path) -> None:
 
 
 def build(sources: Path, folder: Path, solutions: bool = True) -> None:
-    """Build the site from the sources. Raises ValueError, naming the first faults, if it is not sound.
-
-    solutions: whether the notebooks to download contain them.
-    """
+    """Build the site from the sources. Raises ValueError, naming the first faults, if it is not sound."""
     (sources / "_static" / "mathjax").mkdir()
     shutil.copy(mathjax(), sources / "_static" / "mathjax")
     sphinx("html", sources, folder)
@@ -90,11 +87,7 @@ def mathjax() -> Path:
 
 
 def sphinx(builder: str, sources: Path, folder: Path) -> None:
-    """Run Sphinx; a warning is an error.
-
-    Raises ValueError, the details being on the screen by then, or OSError for a full disk, which Sphinx
-    reports as a bug of its own.
-    """
+    """Run Sphinx; a warning is an error. A full disk, which it reports as a bug of its own, is an OSError."""
     command = [sys.executable, "-m", "sphinx", "-b", builder, "-W", "--keep-going", "-q", "-j", "auto"]
     command += ["-d", f"{folder}.doctrees", str(sources), str(folder)]
     variables = {

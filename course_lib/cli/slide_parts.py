@@ -159,10 +159,7 @@ def in_plan(part: Part, plan: LessonPlan | None) -> bool:
 
 
 def lecture(parts: list[Part], plan: LessonPlan | None, whole: bool = False) -> list[Part]:
-    """The parts of the lecture, the conclusion last, with the plan in the notes for the speaker.
-
-    whole: with the sections that the plan leaves out.
-    """
+    """The parts of the lecture, the conclusion last, with the plan in the notes. whole: see `Slides`."""
     kept = [part for part in parts if in_plan(part, plan) or (whole and in_plan(part, None))]
     title = ""
     for part in kept:
