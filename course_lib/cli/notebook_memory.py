@@ -39,7 +39,6 @@ def row(path: Path, size: int) -> str:
 
 
 def main() -> None:
-    """Measure, and print each row as soon as it is known."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("notebooks", nargs="*", type=Path, help="files (default: all in notebooks/)")
     paths = parser.parse_args().notebooks or sorted((ROOT / "notebooks").glob("*.ipynb"))

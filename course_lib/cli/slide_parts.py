@@ -179,7 +179,9 @@ def with_notes(parts: list[Part], plan: LessonPlan) -> list[Part]:
         for title in {part.section, part.subsection} - begun - {""}:
             begun.add(title)
             said += [(i, row) for row in plan.of(title)]
-    widgets = {name: i for i, part in reversed([*enumerate(parts)]) for name in explorers(part.cell)}
+    codes = [part.cell.source if part.cell.cell_type == "code" else "" for part in parts]
+    shown = [(name, i) for i, code in enumerate(codes) for name in re.findall(r"\w+_explorer(?=\()", code)]
+    widgets = dict(reversed(shown))  # each where it is shown first
     said += [(i, row) for name, i in widgets.items() for row in plan.of(f"`{name}`") if (i, row) not in said]
     moves = plan.text("Widget", "Widgets")
     said += [(min([i for name, i in widgets.items() if name in moves], default=0), moves)]
@@ -189,8 +191,3 @@ def with_notes(parts: list[Part], plan: LessonPlan) -> list[Part]:
         if text:
             parts.insert(i + 1, Part(note(text), parts[i].section, parts[i].subsection))
     return parts
-
-
-def explorers(cell: NotebookNode) -> list[str]:
-    """The widgets that a cell shows."""
-    return re.findall(r"\w+_explorer(?=\()", cell.source) if cell.cell_type == "code" else []
