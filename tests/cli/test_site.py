@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from course_lib.cli import colab, notebook_io, site, site_check, site_reference, site_sources
+from course_lib.cli import colab, notebook_io, site, site_reference, site_sources
 from course_lib.cli.environment import ROOT
 from course_lib.cli.github import Repository
 
@@ -130,8 +130,8 @@ GOOD = '<h1 id="top"></h1><a href="#top">a</a><img src="../one.png" alt="A line.
     ],
 )
 def test_a_reference_that_does_not_work_from_a_disk_is_found(tmp_path, more, fault):
-    assert list(site_check.broken(built(tmp_path / "good", GOOD))) == []
-    assert list(site_check.broken(built(tmp_path, GOOD + more))) == [f"notebooks/one.html: {fault}"]
+    assert list(site.broken(built(tmp_path / "good", GOOD))) == []
+    assert list(site.broken(built(tmp_path, GOOD + more))) == [f"notebooks/one.html: {fault}"]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_reference_that_does_not_work_from_a_disk_is_found(tmp_path, more, fau
     ],
 )
 def test_a_picture_that_is_lost_doubled_or_without_its_alt_text_is_found(tmp_path, page, times):
-    found = list(site_check.lost_pictures(built(tmp_path, page), tmp_path))
+    found = list(site.lost_pictures(built(tmp_path, page), tmp_path))
     said = f"notebooks/one.html: shown {times} times instead of 1: A line."
     assert found == ([] if times == 1 else [said])
 
