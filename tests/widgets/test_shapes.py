@@ -34,7 +34,7 @@ def sum_of(text: str) -> float:
 
 
 @pytest.mark.parametrize("product", shapes.PRODUCTS)
-def test_every_number_is_that_of_bmm(explorer, product: str) -> None:
+def test_numbers_across_the_product_are_those_of_bmm(explorer, product: str) -> None:
     explorer.controls["product"].value = product
     left, right = shapes.factors(product, **SIZES)
     result = torch.bmm(left, right)
