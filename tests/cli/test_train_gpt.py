@@ -29,6 +29,7 @@ def command(*arguments):
     return command_line.main(["train", "gpt", "--device", "cpu", "--precision", "fp32", *map(str, arguments)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["gpt-2", "modern"])
 @pytest.mark.parametrize("tokens", ["characters", "words", "bpe"])
 def test_from_text_to_a_saved_model(tmp_path, capsys, form, tokens):
