@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from course_lib.cli import browser, environment, pip, plain, test, venv
+from course_lib.cli import browser, environment, plain, test, venv
 from course_lib.cli.requirements import ROOT, SetUpError, pinned, require_repository, requirements
 
 HELP = "tests widgets, the setup cell and the notebooks with Colab's versions, in .venv-colab"
@@ -154,11 +154,10 @@ def set_up(text: str) -> None:
         return
     print(f"Setting up {FOLDER} with these versions.", flush=True)
     try:
-        if not pip.works(venv.python(FOLDER)):
-            subprocess.run([sys.executable, "-m", "venv", "--clear", FOLDER], check=True)
+        venv.make(FOLDER)
         exact = FOLDER / "constraints.txt"
         exact.write_text(text, encoding="utf-8")
         venv.fill(FOLDER, exact, made_from(text)[1:], "Colab's versions of what the course needs")
         venv.set_stamp(FOLDER, made_from(text))
-    except (subprocess.CalledProcessError, OSError) as problem:
+    except OSError as problem:
         raise SetUpError(str(problem)) from None

@@ -137,23 +137,17 @@ def _follow(output: Iterable[str], log: Path | None) -> deque[str]:
     """Copy pip's output to the log; on a terminal show the current line, in place. Returns the last lines."""
     tail: deque[str] = deque(maxlen=60)
     width = shutil.get_terminal_size().columns - 5
-    file = log.open("a", encoding="utf-8") if log else None
-    try:
+    with open(log or os.devnull, "a", encoding="utf-8") as file:
         for line in output:
-            done = re.match(r"Progress (\d+) of (\d+)", line)
-            if done:
+            if done := re.match(r"Progress (\d+) of (\d+)", line):
                 what = tail[-1].strip() if tail else ""
                 shown = f"{int(done[1]) / 1e6:.0f} of {int(done[2]) / 1e6:.0f} MB: {what}"
             else:
                 shown = line.strip()
                 tail.append(line.rstrip())
-                if file:
-                    file.write(line)
+                file.write(line)
             if sys.stdout.isatty() and shown:
                 print(f"\r    {shown[:width]:<{width}}", end="", flush=True)
-    finally:
-        if file:
-            file.close()
     if sys.stdout.isatty():
         print("\r" + " " * (width + 4) + "\r", end="", flush=True)
     return tail

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from course_lib.cli import pip, torch_build
 from course_lib.cli.requirements import ROOT, SetUpError, constraints, pinned, project
+from course_lib.utils.files import atomic_path
 
 WINDOWS = os.name == "nt"
 VENV = ROOT / ".venv"
@@ -102,7 +103,7 @@ def _install() -> None:
         print(f"Bringing {VENV} up to date.", flush=True)
     else:
         print(f"Setting up {VENV}. This happens only once and takes a few minutes.", flush=True)
-    _make()
+    make(VENV)
     what = "the course, its tools and what they require"
     fill(VENV, ROOT / "constraints.txt", ["-e", f"{ROOT}[dev]"], what)
     add_d2l(python(), VENV)
@@ -145,21 +146,21 @@ def _has(prefix: Path, requirement: str) -> bool:
     return any(not version or one.version.partition("+")[0] == version for one in found)
 
 
-def _make() -> None:
-    """Create `.venv`, or recreate one whose Python or pip does not start."""
-    if pip.works(python()):
+def make(folder: Path) -> None:
+    """Create an environment, or recreate one whose Python or pip does not start."""
+    if pip.works(python(folder)):
         return
-    if refusal := _refusal():
+    if refusal := _refusal(folder):
         raise SetUpError(refusal)
     _check_room(torch_build.CPU.gb)  # the minimum; fill() checks again for the build it chooses
-    verb = "recreating" if VENV.exists() else "creating"
+    verb = "recreating" if folder.exists() else "creating"
     print(f"  {verb} the environment with Python {sys.version.split()[0]}")
-    made = subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], capture_output=True, text=True)
+    made = subprocess.run([sys.executable, "-m", "venv", "--clear", folder], capture_output=True, text=True)
     if made.returncode:
-        raise SetUpError(f"{VENV} could not be created:\n{made.stdout}{made.stderr}{_room()}")
+        raise SetUpError(f"{folder} could not be created:\n{made.stdout}{made.stderr}{_room()}")
 
 
-def _refusal() -> str | None:
+def _refusal(folder: Path) -> str | None:
     """Why no environment can be created here, and what to do about it; None if one can."""
     if (kind := torch_build.mac()) == "Intel":
         return pip.INTEL_MAC
@@ -174,8 +175,9 @@ def _refusal() -> str | None:
             f"On Debian and Ubuntu: sudo apt install {package}. Otherwise: https://www.python.org."
         )
     parts = {"bin", "lib", "lib64", "include", "share", "etc", "Scripts", "Lib", "Include"}
-    if VENV.is_dir() and not (VENV / "pyvenv.cfg").exists() and {one.name for one in VENV.iterdir()} - parts:
-        return f"{VENV} is not a Python environment. Move it elsewhere, then run the command again."
+    is_one = not folder.is_dir() or (folder / "pyvenv.cfg").exists()
+    if not is_one and {one.name for one in folder.iterdir()} - parts:
+        return f"{folder} is not a Python environment. Move it elsewhere, then run the command again."
     return None
 
 
@@ -216,6 +218,5 @@ def _locked(file, wait: bool) -> bool:
 
 
 def _write(path: Path, text: str) -> None:
-    part = path.with_suffix(".part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
+    with atomic_path(path) as part:
+        part.write_text(text, encoding="utf-8")

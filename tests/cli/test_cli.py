@@ -10,22 +10,13 @@ from argparse import Namespace
 from pathlib import Path
 
 import pytest
+from helpers.bare_python import bare
 from helpers.fake_pip import INDEX, fake_pip
 
 from course_lib import __main__ as command_line
 from course_lib.cli import browser, doctor, environment, lab, pip, requirements, test, venv
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def bare(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess:
-    """Run this Python without site-packages: what a newcomer's Python has."""
-    variables = {
-        k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH")
-    }
-    variables["PYTHONUTF8"] = "1"
-    command = [sys.executable, "-S", "-m", "course_lib", *arguments]
-    return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, encoding="utf-8")
 
 
 @pytest.fixture
@@ -45,7 +36,7 @@ def half_made(folder: Path) -> None:
 
 
 def test_the_commands_explain_themselves_without_packages():
-    overview, of_test = bare("--help"), bare("test", "--help")
+    overview, of_test = (bare("-m", "course_lib", *words) for words in (["--help"], ["test", "--help"]))
     assert overview.returncode == of_test.returncode == 0 and "--fast" in of_test.stdout
     for verb in command_line.NEEDS:
         assert f"\n  {verb} " in overview.stdout
@@ -239,11 +230,10 @@ def test_advice_fits_the_failure(case):
 def test_a_mac_that_pytorch_no_longer_supports_is_told_before_anything_is_installed(
     system, machine, version, refusal, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr(venv, "VENV", tmp_path / ".venv")
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setattr(platform, "machine", lambda: machine)
     monkeypatch.setattr(platform, "version", lambda: version)
-    said = venv._refusal()
+    said = venv._refusal(tmp_path / ".venv")
     assert refusal in said if refusal else said is None
 
 

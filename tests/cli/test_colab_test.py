@@ -32,12 +32,13 @@ def made(monkeypatch, tmp_path) -> list[list[str]]:
     """Takes an empty folder for `.venv-colab`, and collects what would be installed there."""
     monkeypatch.setattr(colab_test, "FOLDER", tmp_path / ".venv-colab")
 
-    def make(command, check):
+    def make(command, **more):
         python = venv.python(colab_test.FOLDER)
         python.parent.mkdir(parents=True)
         python.touch()
+        return Namespace(returncode=0)
 
-    monkeypatch.setattr(colab_test.subprocess, "run", make)
+    monkeypatch.setattr(venv.subprocess, "run", make)
     return fake_pip(monkeypatch)
 
 
@@ -86,7 +87,7 @@ def test_a_failure_says_what_to_do_and_leaves_no_stamp(made, monkeypatch):
     def fail(*arguments):
         raise pip.PipError("The disk is full. Free some space, then run the command again.")
 
-    monkeypatch.setattr(colab_test.pip, "install", fail)
+    monkeypatch.setattr(pip, "install", fail)
     with pytest.raises(venv.SetUpError, match="Free some space"):
         colab_test.set_up(COLAB)
     assert not colab_test.is_ready(COLAB)
