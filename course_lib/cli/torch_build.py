@@ -5,7 +5,6 @@ cannot use. PyTorch's own index has a CPU build (https://pytorch.org/get-started
 itself what it finds, so the user's pip settings, proxies and mirrors apply.
 """
 
-import platform
 import shutil
 import subprocess
 import sys
@@ -42,13 +41,6 @@ def choose(python: Path, requirement: str) -> Build:
             return CPU._replace(options=options)
     print(f"  {CPU_INDEX} offers no CPU build here: installing the larger CUDA build", flush=True)
     return CUDA
-
-
-def mac() -> str | None:
-    """The kind of Mac that PyTorch has no build for: "Intel", or "Rosetta" for a Python that imitates one."""
-    if sys.platform != "darwin" or platform.machine() != "x86_64":
-        return None
-    return "Rosetta" if "ARM64" in platform.version() else "Intel"  # the kernel's own name does not imitate
 
 
 def has_nvidia_gpu() -> bool:

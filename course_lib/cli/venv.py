@@ -9,6 +9,7 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -162,9 +163,11 @@ def make(folder: Path) -> None:
 
 def _refusal(folder: Path) -> str | None:
     """Why no environment can be created here, and what to do about it; None if one can."""
-    if (kind := torch_build.mac()) == "Intel":
-        return pip.INTEL_MAC
-    if kind == "Rosetta":
+    if sys.platform == "darwin" and platform.machine() == "x86_64":
+        if (
+            "ARM64" not in platform.version()
+        ):  # which the kernel does not imitate
+            return pip.INTEL_MAC
         return "This Mac has Apple's chip, but this Python was made for Intel. Install one from python.org."
     if sys.maxsize < 2**32:
         return f"PyTorch has nothing for {pip.this_python()}."
