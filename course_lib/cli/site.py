@@ -42,10 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build the site; returns 0.
-
-    Raises ValueError if the folder holds something else, or the site is faulty.
-    """
+    """Build the site; returns 0. Raises ValueError if it is faulty."""
     if not environment.is_repository():
         raise environment.SetUpError(
             "The notebooks are in the course's repository; run this in a copy of it."
@@ -60,7 +57,8 @@ def run(args: argparse.Namespace) -> int:
             return 0
         with atomic_path(args.to) as part:
             build(sources, part, solutions=not args.without_solutions)
-    print(f"{args.to / 'index.html'}: open it in a browser. {megabytes(args.to):.0f} MB.")
+    megabytes = sum(path.stat().st_size for path in args.to.rglob("*") if path.is_file()) / 1e6
+    print(f"{args.to / 'index.html'}: open it in a browser. {megabytes:.0f} MB.")
     return 0
 
 
@@ -75,7 +73,8 @@ def build(sources: Path, folder: Path, solutions: bool = True) -> None:
 
     solutions: whether the notebooks to download contain them.
     """
-    shutil.copytree(mathjax().parent, sources / "_static" / "mathjax", ignore=all_but(mathjax().name))
+    (sources / "_static" / "mathjax").mkdir()
+    shutil.copy(mathjax(), sources / "_static" / "mathjax")
     sphinx("html", sources, folder)
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):  # to download: as stored, not as Sphinx read it
         place = folder / "_sources" / "notebooks" / notebook.name
@@ -90,32 +89,22 @@ def mathjax() -> Path:
     return Path(find_spec("sphinx-mathjax-offline").origin).parents[1] / MATHJAX
 
 
-def all_but(name: str):
-    """For `copytree`: leaves out everything but one file."""
-    return lambda folder, names: [one for one in names if one != name]
-
-
 def sphinx(builder: str, sources: Path, folder: Path) -> None:
-    """Run Sphinx; a warning is an error. Raises ValueError; the details are on the screen by then.
+    """Run Sphinx; a warning is an error.
 
-    Raises OSError if the disk is full, which Sphinx reports as a bug of its own.
+    Raises ValueError, the details being on the screen by then, or OSError for a full disk, which Sphinx
+    reports as a bug of its own.
     """
     command = [sys.executable, "-m", "sphinx", "-b", builder, "-W", "--keep-going", "-q", "-j", "auto"]
     command += ["-d", f"{folder}.doctrees", str(sources), str(folder)]
-    done = subprocess.run(command, env=variables(), stderr=subprocess.PIPE, text=True, errors="replace")
+    variables = {
+        **environment.child_environment(),
+        "MPLBACKEND": "agg",
+    }  # it finds course_lib; no window opens
+    done = subprocess.run(command, env=variables, stderr=subprocess.PIPE, text=True, errors="replace")
     full = re.search(rf"\[Errno ({'|'.join(map(str, FULL))})\]", done.stderr)
     if done.returncode and full:
         raise OSError(int(full[1]), os.strerror(int(full[1])), str(folder))
     sys.stderr.write(done.stderr)
     if done.returncode:
         raise ValueError(f"Sphinx found problems (above) in copies of the course's files in {sources}")
-
-
-def variables() -> dict[str, str]:
-    """Sphinx's environment variables: its configuration finds course_lib, and no window opens."""
-    return {**environment.child_environment(), "MPLBACKEND": "agg"}
-
-
-def megabytes(folder: Path) -> float:
-    """The size of all files in a folder."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6

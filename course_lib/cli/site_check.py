@@ -1,37 +1,32 @@
 """What a finished site is checked for: links within it, pictures, and that it loads nothing from the web."""
 
 import base64
-import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from course_lib.cli.lint import tags
 from course_lib.cli.site_sources import pictures
 
 LOADED = {"script", "img", "source", "iframe", "video", "audio", "embed"}
 LOADED_LINKS = {"stylesheet", "preload", "icon", "modulepreload", "manifest"}  # by <link rel=…>
 
 
-class Page(HTMLParser):
+class Page:
     """A page's anchors, its references (address, and whether the page loads it), and its pictures."""
 
     def __init__(self, text: str):
-        super().__init__()
         self.anchors: set[str] = set()
         self.references: list[tuple[str, bool]] = []
         self.images: list[tuple[str, str | None]] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        values = dict(attributes)
-        self.anchors |= {values[name] for name in ("id", "name") if values.get(name)}
-        loaded = tag in LOADED or bool(LOADED_LINKS & set((values.get("rel") or "").split()))
-        self.references += [(values[name], loaded) for name in ("href", "src") if values.get(name)]
-        if tag == "img":
-            self.images.append((values.get("src") or "", values.get("alt")))
+        for tag, values in tags(text):
+            self.anchors |= {values[name] for name in ("id", "name") if name in values}
+            loaded = tag in LOADED or bool(LOADED_LINKS & set(values.get("rel", "").split()))
+            self.references += [(values[name], loaded) for name in ("href", "src") if values.get(name)]
+            if tag == "img":
+                self.images.append((values.get("src", ""), values.get("alt")))
 
 
 @cache
@@ -40,10 +35,7 @@ def page(path: Path) -> Page:
 
 
 def broken(folder: Path) -> Iterator[str]:
-    """Each reference that does not work from a disk, with its page.
-
-    What it names is a file or an anchor that does not exist, or is loaded from the web.
-    """
+    """Each reference that does not work from a disk, with its page and the reason."""
     for path in sorted(folder.rglob("*.html")):
         if path.is_relative_to(folder / "_static"):  # templates that the theme leaves there
             continue
@@ -69,19 +61,11 @@ def lost_pictures(folder: Path, notebooks: Path) -> Iterator[str]:
     """Each picture of a notebook that its page shows too seldom or too often, or without its alt text."""
     for notebook in sorted(notebooks.glob("*.ipynb")):
         path = folder / "notebooks" / f"{notebook.stem}.html"
-        stored = Counter((digest(base64.b64decode(png)), alt) for png, alt, _ in pictures(notebook))
-        shown = Counter((digest((path.parent / src).read_bytes()), alt) for src, alt in local_images(path))
-        for (name, alt), times in stored.items():
-            if shown[name, alt] != times:
-                yield f"{path.relative_to(folder)}: shown {shown[name, alt]} times instead of {times}: {alt}"
-
-
-def local_images(path: Path) -> Iterator[tuple[str, str | None]]:
-    """The pictures on a page that are files of the site."""
-    for src, alt in page(path).images:
-        if not urlsplit(src).scheme and (path.parent / unquote(src)).is_file():
-            yield unquote(src), alt
-
-
-def digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+        stored = Counter((base64.b64decode(png), alt) for png, alt, _ in pictures(notebook))
+        local = (
+            (path.parent / unquote(src), alt) for src, alt in page(path).images if not urlsplit(src).scheme
+        )
+        shown = Counter((file.read_bytes(), alt) for file, alt in local if file.is_file())
+        for (png, alt), times in stored.items():
+            if shown[png, alt] != times:
+                yield f"{path.relative_to(folder)}: shown {shown[png, alt]} times instead of {times}: {alt}"

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from course_lib.datasets.image_data import ImageData, ImageSplit
-from course_lib.datasets.own_data import check_classes, grouped_sides
+from course_lib.datasets.own_data import check_classes, grouped_split
 from course_lib.datasets.text_files import PathLike, files_in, require
 
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
@@ -35,10 +35,7 @@ def image_files(path: PathLike) -> tuple[list[Path], list[str]]:
 
 
 def read_image(file: Path, size: int, mode: str = "RGB") -> Any:
-    """An image as an array of height, width and channels: its middle, scaled to a square of `size` pixels.
-
-    Raises ValueError if it cannot be read.
-    """
+    """An image as an array of height, width and channels: its middle, scaled to a square of `size` pixels."""
     import numpy as np
     from PIL import Image, ImageOps
 
@@ -92,11 +89,10 @@ def load_image_folder(path: PathLike, size: int = 32) -> ImageData:
     files, names = image_files(path)
     mode = "L" if all(map(is_gray, files)) else "RGB"
     arrays = [read_image(file, size, mode) for file in files]
-    sides = grouped_sides(path, [hashlib.sha256(one.tobytes()).hexdigest() for one in arrays], names)
-    classes = tuple(sorted(set(names)))
+    keys = [hashlib.sha256(one.tobytes()).hexdigest() for one in arrays]
+    classes, parts = grouped_split(path, keys, names)
     splits = {}
-    for part in ("train", "validation", "test"):
-        chosen = [i for i, side in enumerate(sides) if side == part]
+    for part, chosen in parts.items():
         pixels = torch.stack([torch.from_numpy(arrays[i].copy()).permute(2, 0, 1) for i in chosen])
         labels = torch.tensor([classes.index(names[i]) for i in chosen])
         splits[part] = ImageSplit(pixels.contiguous(), labels)

@@ -4,6 +4,7 @@ import argparse
 import errno
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import nbformat
 import pytest
 import torch
 from helpers import bad_input
-from helpers.bad_input import LOADED, LONG, PARSED, READ_ONLY
+from helpers.bad_input import LOADED, PARSED, READ_ONLY
 from helpers.small_training import PAIRS
 
 from course_lib import __main__ as command_line
@@ -42,8 +43,7 @@ TEXT = "the cat sat on the mat.\nthe dog sat on the log.\n"
 
 def title(case) -> str:
     """The words of a case, readable in every report."""
-    words = " ".join(one.replace(LONG, "long") if one else "''" for one in case[0])
-    return words.encode("ascii", "backslashreplace").decode()[:60]
+    return shlex.join(case[0]).encode("ascii", "backslashreplace").decode()[:60]
 
 
 @pytest.fixture(scope="module")

@@ -284,29 +284,6 @@ def test_the_set_up_cell_sees_the_checkout_that_it_lies_in(repo, folder, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        *("", "name", "owner/", "/name", "a/b/c", "owner name", "owner/..", "-owner/name", "own_er/name"),
-        *("https://gitlab.com/owner/name.git", "https://github.com/owner", "github.com/owner/"),
-        *("/somewhere/name", "C:\\course\\name", 'owner/name"; rm -r .', "owner/name/tree/a..b"),
-    ],
-)
-def test_what_is_no_repository_is_refused(text, capsys):
-    with pytest.raises(SystemExit, match="2"):
-        run(f"--repo={text}")
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and "argument --repo: " in said
-    assert "owner/name or https://github.com/owner/name" in said or "name of a branch" in said
-
-
-@pytest.mark.parametrize("branch", ['x"; y', "../x y", "", "a.lock"])
-def test_an_impossible_branch_is_refused(branch, capsys):
-    with pytest.raises(SystemExit, match="2"):
-        run("--repo", "owner/name", "--branch", branch)
-    assert "--branch" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
     "url, repo",
     [
         ("https://github.com/owner/na.me.git", Repository("owner/na.me")),

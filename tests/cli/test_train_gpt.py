@@ -26,6 +26,7 @@ def command(*arguments):
     return command_line.main(["train", "gpt", "--device", "cpu", "--precision", "fp32", *map(str, arguments)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tokens", "form"), [("characters", "gpt-2"), ("words", "modern"), ("bpe", "gpt-2")])
 def test_from_text_to_a_saved_model(tmp_path, capsys, form, tokens):
     choice = ("--tokens", tokens, "--vocab", 40, "--form", form, "--optimizer", "adamw")

@@ -287,6 +287,7 @@ def test_bf16_learns_too(device):
     assert all(p.dtype == torch.float32 for p in model.parameters())
 
 
+@pytest.mark.slow
 def test_a_compiled_model_gives_the_same_losses():
     """In a process of its own: the checks of shapes that tests turn on cannot be compiled."""
     code = (

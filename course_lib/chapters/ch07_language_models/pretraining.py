@@ -16,7 +16,6 @@ import torch
 from torch import Tensor
 
 from course_lib.datasets import load_translation
-from course_lib.experiments import storage
 from course_lib.experiments.runner import Experiment
 from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.tasks.prefix_lm import Pair, PrefixLMBatches, PrefixLMLoss, translate_with_lm
@@ -106,21 +105,21 @@ def plan(steps: int, seed: int) -> TrainConfig:
 
 
 @cache
-def pretrained(task: str, seed: int, steps: int = PRETRAINING) -> tuple[dict[str, Tensor], float]:
-    """The weights after pretraining (untrained ones for "nothing"), and its processor time in seconds."""
-    model, before = new_model(seed), time.process_time()
+def pretrained(task: str, seed: int, steps: int = PRETRAINING) -> dict[str, Tensor]:
+    """The weights after pretraining; untrained ones for "nothing"."""
+    model = new_model(seed)
     if task != NOTHING:
         kind = task.removesuffix(", causal")
         texts = PretrainingBatches(material().unlabelled, material().tokens, BATCH, kind, seed)
         objective = PrefixLMLoss(model, causal=task in (*CAUSAL, ONE_SIDED))
         train(objective, texts, plan(steps, seed), device="cpu", progress=False)
-    return model.state_dict(), time.process_time() - before
+    return model.state_dict()
 
 
 def make(recipe: Recipe) -> Run:
     """Fine-tune by the recipe, keep the checkpoint with the best validation BLEU, and test it."""
     data, model = material(), new_model(recipe.seed)
-    model.load_state_dict(pretrained(recipe.start, recipe.seed)[0])
+    model.load_state_dict(pretrained(recipe.start, recipe.seed))
     texts = PrefixLMBatches(
         data.labelled[: recipe.pairs], data.tokens, BATCH, seed=recipe.seed, joint=recipe.joint
     )
@@ -229,24 +228,7 @@ def joint() -> Iterable[Recipe]:
 
 
 PARTS = {"pairs": pairs, "longer": longer, "tasks": tasks, "directions": directions, "joint": joint}
-
-
-class Pretraining(Experiment[Run]):
-    """The file also says how long pretraining took, by task and seed."""
-
-    def add(self, part: str, *runs: Run) -> None:
-        """Store runs, then their pretraining times."""
-        super().add(part, *runs)
-        content = self.read()
-        for start, seed in {(run.recipe.start, run.recipe.seed) for run in runs}:
-            seconds = content["pretraining seconds"].setdefault(start, {})
-            seconds.setdefault(str(seed), round(pretrained(start, seed)[1], 1))
-        storage.write(self.path, content)
-
-
-EXPERIMENT = Pretraining(
-    __file__, PARTS, make, Run, settings=lambda: {"every": EVERY, "pretraining seconds": {}}
-)
+EXPERIMENT = Experiment(__file__, PARTS, make, Run, settings=lambda: {"every": EVERY})
 
 
 if __name__ == "__main__":
