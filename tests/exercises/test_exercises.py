@@ -46,7 +46,8 @@ def test_stubs_and_answers_of_an_unknown_kind(exercise: Exercise) -> None:
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=name_of)
 def test_each_mistake_is_called_by_its_name(exercise: Exercise) -> None:
-    assert len({known.name for known in exercise.mistakes}) == len(exercise.mistakes) >= 3
+    names = [known.name for known in exercise.mistakes]
+    assert len(set(names)) == len(names) >= 3, f"{exercise.id}: needs three mistakes, each with its own name"
     for known in exercise.mistakes:
         assert known.why.endswith((".", "?"))
         for wrong in known.wrong:
