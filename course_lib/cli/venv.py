@@ -164,9 +164,7 @@ def make(folder: Path) -> None:
 def _refusal(folder: Path) -> str | None:
     """Why no environment can be created here, and what to do about it; None if one can."""
     if sys.platform == "darwin" and platform.machine() == "x86_64":
-        if (
-            "ARM64" not in platform.version()
-        ):  # which the kernel does not imitate
+        if "ARM64" not in platform.version():  # which the kernel does not imitate
             return pip.INTEL_MAC
         return "This Mac has Apple's chip, but this Python was made for Intel. Install one from python.org."
     if sys.maxsize < 2**32:
