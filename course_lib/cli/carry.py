@@ -95,7 +95,10 @@ def places_of(mine: dict[str, Any], new: dict[str, Any]) -> list[int | None]:
     by_id = {cell["id"]: number for number, cell in numbers if "id" in cell}
     by_exercise = {one: number for number, cell in numbers for one in exercises(cell)[:1]}
     by_text = {text(cell): number for number, cell in numbers}
-    places = [next((by_id[one] for one in ids_of(cell) if one in by_id), None) for cell in mine["cells"]]
+    ids = [
+        (cell.get("id"), cell.get("metadata", {}).get("id")) for cell in mine["cells"]
+    ]  # Colab's lie there
+    places = [next((by_id[one] for one in both if one in by_id), None) for both in ids]
     for i, cell in enumerate(mine["cells"]):
         if places[i] is None:
             place = next((by_exercise[key] for key in exercises(cell)[:1] if key in by_exercise), None)
@@ -103,11 +106,6 @@ def places_of(mine: dict[str, Any], new: dict[str, Any]) -> list[int | None]:
                 place = by_text.get(text(cell))
             places[i] = None if place in places else place
     return places
-
-
-def ids_of(cell: Cell) -> list[str]:
-    """The ids of a cell: Jupyter's, and the one that Colab keeps in the metadata."""
-    return [one for one in (cell.get("id"), cell.get("metadata", {}).get("id")) if one]
 
 
 def put(result: Carried, place: int, cell: Cell) -> None:
@@ -120,7 +118,6 @@ def put(result: Carried, place: int, cell: Cell) -> None:
 
 
 def text(cell: Cell) -> str:
-    """The source of a cell."""
     return "".join(cell.get("source", ""))
 
 

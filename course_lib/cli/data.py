@@ -10,7 +10,6 @@ HELP = "lists the data sets; with names, downloads and verifies them"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The sets to fetch; none to list all."""
     parser.add_argument("names", nargs="*", metavar="name", help="data sets to download and verify")
 
 

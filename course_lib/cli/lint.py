@@ -37,10 +37,7 @@ SOLUTION = re.compile(r"<details>\s*<summary>.*?</summary>.*?```python\n.*?```.*
 
 
 def problems(notebook_path: str | Path) -> list[str]:
-    """The problems of a stored notebook, one line each; an empty list if there are none.
-
-    Raises FileNotFoundError if there is no such file.
-    """
+    """The problems of a stored notebook, one line each."""
     path = Path(notebook_path)
     size = path.stat().st_size
     found = [f"the file has {size:,} bytes, more than {MAX_BYTES:,}"] if size > MAX_BYTES else []

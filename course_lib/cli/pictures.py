@@ -143,7 +143,6 @@ def save(frames: list[tuple[Image.Image, int]], path: Path) -> None:
 
 
 def main(folder: Path = IMAGES) -> None:
-    """Take and write all pictures."""
     with served() as address, opened(address, width=740, height=1600) as page:
         for file in STILLS:
             with atomic_path(folder / f"{file}.png") as part:

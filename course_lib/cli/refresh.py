@@ -44,7 +44,6 @@ class KernelOfThisPython(AsyncKernelManager):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which notebooks, and how long a cell may take."""
     parser.add_argument(
         "notebooks", nargs="*", type=arguments.file, help="files (default: all in notebooks/)"
     )

@@ -32,7 +32,6 @@ HELP = "writes the notebooks without solutions into a folder, for handing out"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The destination, and whether to keep outputs."""
     parser.add_argument("folder", type=output_folder, help="where to write them; must not contain notebooks")
     parser.add_argument("--no-outputs", action="store_true", help="remove the outputs as well")
     parser.add_argument(

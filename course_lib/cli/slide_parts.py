@@ -159,10 +159,7 @@ def in_plan(part: Part, plan: LessonPlan | None) -> bool:
 
 
 def lecture(parts: list[Part], plan: LessonPlan | None, whole: bool = False) -> list[Part]:
-    """The parts of the lecture, the conclusion last, with the plan in the notes for the speaker.
-
-    whole: with the sections that the plan leaves out.
-    """
+    """The parts of the lecture, the conclusion last, with the plan in the notes. whole: see `Slides`."""
     kept = [part for part in parts if in_plan(part, plan) or (whole and in_plan(part, None))]
     title = ""
     for part in kept:
@@ -182,7 +179,9 @@ def with_notes(parts: list[Part], plan: LessonPlan) -> list[Part]:
         for title in {part.section, part.subsection} - begun - {""}:
             begun.add(title)
             said += [(i, row) for row in plan.of(title)]
-    widgets = {name: i for i, part in reversed([*enumerate(parts)]) for name in explorers(part.cell)}
+    codes = [part.cell.source if part.cell.cell_type == "code" else "" for part in parts]
+    shown = [(name, i) for i, code in enumerate(codes) for name in re.findall(r"\w+_explorer(?=\()", code)]
+    widgets = dict(reversed(shown))  # each where it is shown first
     said += [(i, row) for name, i in widgets.items() for row in plan.of(f"`{name}`") if (i, row) not in said]
     moves = plan.text("Widget", "Widgets")
     said += [(min([i for name, i in widgets.items() if name in moves], default=0), moves)]
@@ -192,8 +191,3 @@ def with_notes(parts: list[Part], plan: LessonPlan) -> list[Part]:
         if text:
             parts.insert(i + 1, Part(note(text), parts[i].section, parts[i].subsection))
     return parts
-
-
-def explorers(cell: NotebookNode) -> list[str]:
-    """The widgets that a cell shows."""
-    return re.findall(r"\w+_explorer(?=\()", cell.source) if cell.cell_type == "code" else []

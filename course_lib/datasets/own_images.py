@@ -8,7 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from PIL import Image, ImageOps
 
 from course_lib.datasets.image_data import ImageData, ImageSplit
 from course_lib.datasets.own_data import check_classes, grouped_split
@@ -36,9 +38,6 @@ def image_files(path: PathLike) -> tuple[list[Path], list[str]]:
 
 def read_image(file: Path, size: int, mode: str = "RGB") -> Any:
     """An image as an array of height, width and channels: its middle, scaled to a square of `size` pixels."""
-    import numpy as np
-    from PIL import Image, ImageOps
-
     if not file.stat().st_size:
         raise ValueError(f"{file} is empty (0 bytes)")
     try:
@@ -51,16 +50,12 @@ def read_image(file: Path, size: int, mode: str = "RGB") -> Any:
 
 def size_of(file: Path) -> tuple[int, int]:
     """Width and height of an image that can be read, in pixels."""
-    from PIL import Image
-
     with Image.open(file) as image:
         return image.size
 
 
 def is_gray(file: Path) -> bool:
     """Whether an image has no colors."""
-    from PIL import Image
-
     with suppress(OSError, ValueError), Image.open(file) as image:
         return image.mode in ("1", "L", "LA", "I", "I;16", "F")
     return False

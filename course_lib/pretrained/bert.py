@@ -9,14 +9,7 @@ from tokenizers import BertWordPieceTokenizer
 from torch import nn
 
 from course_lib.models.text_encoder import EncoderConfig, TextEncoder
-from course_lib.pretrained.conversion import (
-    check_form,
-    d_ff,
-    load_into_ours,
-    load_into_theirs,
-    our_settings,
-    their_settings,
-)
+from course_lib.pretrained.conversion import Conversion, check_form, d_ff
 from course_lib.pretrained.torchvision_ops import transformers
 from course_lib.text.tokenizers import PAD
 
@@ -30,6 +23,7 @@ BERT_SIZES = {  # Devlin et al. 2019, section 3
     "bert-base-uncased": bert(12, 12, 768),
     "bert-large-uncased": bert(24, 16, 1024),
 }
+BOTH = Conversion("bert")
 NEAR_0 = 1e-4  # the scale on which tanh(x) = x, up to a third of x³
 FORM = {"hidden_act": "gelu", "is_decoder": False, "pad_token_id": PAD}  # not options of `TextEncoder`
 
@@ -60,8 +54,8 @@ def from_hugging_face(model: Any) -> TextEncoder:
     """
     theirs = model.config
     check_form("TextEncoder", theirs, **FORM)
-    config = EncoderConfig(d_ff=theirs.intermediate_size, norm="post", **our_settings("bert", theirs))
-    return load_into_ours("bert", TextEncoder, config, model)
+    config = EncoderConfig(d_ff=theirs.intermediate_size, norm="post", **BOTH.our_settings(theirs))
+    return BOTH.load_into_ours(TextEncoder, config, model)
 
 
 def to_hugging_face(encoder: TextEncoder) -> nn.Module:
@@ -70,7 +64,7 @@ def to_hugging_face(encoder: TextEncoder) -> nn.Module:
     Raises ValueError for options that BERT does not have.
     """
     model = transformers().BertModel(bert_config(encoder), add_pooling_layer=False)
-    return load_into_theirs("bert", encoder, model)
+    return BOTH.load_into_theirs(encoder, model)
 
 
 def classifier_to_hugging_face(encoder: TextEncoder, head: nn.Linear) -> Any:
@@ -82,7 +76,7 @@ def classifier_to_hugging_face(encoder: TextEncoder, head: nn.Linear) -> Any:
     """
     model = transformers().BertForSequenceClassification(bert_config(encoder, num_labels=head.out_features))
     width = encoder.config.d_model
-    load_into_theirs("bert", encoder, model.bert)
+    BOTH.load_into_theirs(encoder, model.bert)
     model.bert.pooler.dense.load_state_dict({"weight": NEAR_0 * torch.eye(width), "bias": torch.zeros(width)})
     model.classifier.to(head.weight)
     model.classifier.load_state_dict({"weight": head.weight / NEAR_0, "bias": head.bias})
@@ -96,7 +90,7 @@ def bert_config(encoder: TextEncoder, **more: Any) -> Any:
     check_form("BERT", config, **form, qk_norm=False, kv_heads=None)
     if config.types < 1:
         raise ValueError(f"types={config.types}, but BERT has at least types=1")
-    settings = their_settings("bert", config)
+    settings = BOTH.their_settings(config)
     return transformers().BertConfig(intermediate_size=d_ff(config), pad_token_id=PAD, **settings, **more)
 
 

@@ -3,13 +3,7 @@
 from typing import Any
 
 from course_lib.models.gpt import GPT, GPTConfig
-from course_lib.pretrained.conversion import (
-    check_form,
-    load_into_ours,
-    load_into_theirs,
-    our_settings,
-    their_settings,
-)
+from course_lib.pretrained.conversion import Conversion, check_form
 from course_lib.pretrained.torchvision_ops import transformers
 
 
@@ -29,6 +23,7 @@ SINCE_GPT2 = {  # options of GPTConfig that small language models have adopted s
     "activation": "squared relu",  # So et al. 2021
     "zero_outputs": True,  # Jordan et al. 2024, after Zhang et al. 2019
 }
+BOTH = Conversion("gpt2")
 FORM = {  # of a GPT2Config: what `GPT` has no option for
     "activation_function": "gelu_new",
     "add_cross_attention": False,
@@ -61,8 +56,8 @@ def from_hugging_face(model: Any) -> GPT:
     Without its dropout of attention weights. Raises ValueError for options that `GPT` does not have.
     """
     check_form("GPT-2", model.config, **FORM)
-    config = GPTConfig(d_ff=model.config.n_inner or 0, **our_settings("gpt2", model.config))
-    gpt = load_into_ours("gpt2", GPT, config, model)
+    config = GPTConfig(d_ff=model.config.n_inner or 0, **BOTH.our_settings(model.config))
+    gpt = BOTH.load_into_ours(GPT, config, model)
     gpt.padding = None  # id 0 is "!"
     return gpt
 
@@ -77,6 +72,6 @@ def to_hugging_face(gpt: GPT) -> Any:
     check_form("GPT-2", config, **{field: getattr(usual, field) for field in fields})
     dropout = {"embd_pdrop": config.dropout, "attn_pdrop": 0.0}
     ends = {"bos_token_id": None, "eos_token_id": None}
-    library, settings = transformers(), their_settings("gpt2", config)
+    library, settings = transformers(), BOTH.their_settings(config)
     theirs = library.GPT2Config(n_inner=config.d_ff or None, **settings, **dropout, **ends)
-    return load_into_theirs("gpt2", gpt, library.GPT2LMHeadModel(theirs))
+    return BOTH.load_into_theirs(gpt, library.GPT2LMHeadModel(theirs))

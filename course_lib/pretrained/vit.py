@@ -10,14 +10,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from course_lib.models.vit import ViT, ViTConfig
-from course_lib.pretrained.conversion import (
-    check_form,
-    d_ff,
-    load_into_ours,
-    load_into_theirs,
-    our_settings,
-    their_settings,
-)
+from course_lib.pretrained.conversion import Conversion, check_form, d_ff
 from course_lib.pretrained.torchvision_ops import library
 
 
@@ -32,6 +25,7 @@ VIT_SIZES = {  # Dosovitskiy et al. 2021, table 1; Touvron et al. 2021, table 1
     "vit-base": vit(12, 12, 768),
     "vit-large": vit(24, 16, 1024),
 }
+HUGGING_FACE, TIMM = Conversion("vit"), Conversion("timm")
 
 
 def load_vit(name: str = "google/vit-base-patch16-224") -> ViT:
@@ -58,8 +52,8 @@ def from_hugging_face(model: Any) -> ViT:
     """
     theirs = model.config
     check_form("ViT", theirs, hidden_act="gelu")
-    config = config_of(theirs.intermediate_size, **our_settings("vit", theirs))
-    return load_into_ours("vit", ViT, config, model)
+    config = config_of(theirs.intermediate_size, **HUGGING_FACE.our_settings(theirs))
+    return HUGGING_FACE.load_into_ours(ViT, config, model)
 
 
 def from_timm(model: Any) -> ViT:
@@ -80,7 +74,7 @@ def from_timm(model: Any) -> ViT:
     sizes = {"d_model": model.embed_dim, "heads": block.attn.num_heads, "layers": len(model.blocks)}
     form = {"classes": model.num_classes, "dropout": model.pos_drop.p, "epsilon": block.norm1.eps}
     config = config_of(block.mlp.fc1.out_features, **images, **sizes, **form)
-    return load_into_ours("timm", ViT, config, model)
+    return TIMM.load_into_ours(ViT, config, model)
 
 
 def to_hugging_face(model: ViT) -> Any:
@@ -89,8 +83,8 @@ def to_hugging_face(model: ViT) -> Any:
     Raises ValueError for options that the published ViT does not have.
     """
     config, transformers = published_config(model), library("transformers")
-    theirs = transformers.ViTConfig(intermediate_size=d_ff(config), **their_settings("vit", config))
-    return load_into_theirs("vit", model, transformers.ViTForImageClassification(theirs))
+    theirs = transformers.ViTConfig(intermediate_size=d_ff(config), **HUGGING_FACE.their_settings(config))
+    return HUGGING_FACE.load_into_theirs(model, transformers.ViTForImageClassification(theirs))
 
 
 def to_timm(model: ViT) -> Any:
@@ -100,8 +94,8 @@ def to_timm(model: ViT) -> Any:
     """
     config = published_config(model)
     norm, timm = partial(nn.LayerNorm, eps=config.epsilon), library("timm")
-    return load_into_theirs(
-        "timm", model, timm.models.VisionTransformer(**timm_arguments(config), norm_layer=norm)
+    return TIMM.load_into_theirs(
+        model, timm.models.VisionTransformer(**timm_arguments(config), norm_layer=norm)
     )
 
 
@@ -124,7 +118,7 @@ def save_for_timm(model: ViT, folder: Path, classes: Sequence[str]) -> None:
 
 def timm_arguments(config: ViTConfig) -> dict[str, Any]:
     """The arguments of timm's `VisionTransformer`."""
-    return their_settings("timm", config) | {"mlp_ratio": d_ff(config) / config.d_model}
+    return TIMM.their_settings(config) | {"mlp_ratio": d_ff(config) / config.d_model}
 
 
 def config_of(width: int, **settings: Any) -> ViTConfig:

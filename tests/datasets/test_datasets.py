@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pooch
 import pytest
+from helpers.archives import zip_of
 
 from course_lib import datasets
 from course_lib.cli import data
@@ -31,17 +32,7 @@ LOADERS = (
 PAIRS = [("Go.", "Ve."), ("Hi!", "¡Hola!"), ("Who is he?", "¿Quién es?")]
 
 
-def make_zip(members: dict[str, bytes]) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            info = zipfile.ZipInfo(name)  # a fixed date, so that the bytes are always the same
-            info.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(info, content)
-    return file.getvalue()
-
-
-ARCHIVE = make_zip({"tiny/": b"", "tiny/tiny.txt": TEXT})
+ARCHIVE = zip_of({"tiny/": b"", "tiny/tiny.txt": TEXT})
 TINY = DataSet(
     name="tiny",
     about="three pairs",
@@ -187,7 +178,7 @@ def test_second_address_is_used(fault, server, nowhere, cache, monkeypatch) -> N
     server.files.update(
         {
             "/good.zip": ARCHIVE,
-            "/other file.zip": make_zip({"tiny/tiny.txt": b"Go.\tVe.\n"}),
+            "/other file.zip": zip_of({"tiny/tiny.txt": b"Go.\tVe.\n"}),
             "/cut short.zip": ARCHIVE[:-40],
             "/broken-off.zip": ARCHIVE,
             "/not a zip.zip": b"<html>sign in first</html>",
@@ -211,7 +202,7 @@ def test_an_endless_download_is_refused(server, cache, monkeypatch) -> None:
 
 
 def test_no_address_works(server, nowhere, cache, offer) -> None:
-    server.files["/other.zip"] = other = make_zip({"tiny/tiny.txt": b"Go.\tVe.\n"})
+    server.files["/other.zip"] = other = zip_of({"tiny/tiny.txt": b"Go.\tVe.\n"})
     urls = (nowhere, f"{server.url}/missing.zip", f"{server.url}/other.zip")
     digests = f"has SHA-256 {hashlib.sha256(other).hexdigest()}, not {FIXED.sha256}"
     for entry, reason in ((TINY, "has 1 pairs, not 3"), (FIXED, digests)):
@@ -281,22 +272,22 @@ def test_cache_that_cannot_be_made(tmp_path: Path, server, monkeypatch, offer) -
     [
         (ARCHIVE[:-30], "damaged or truncated"),
         (b"", "damaged or truncated"),
-        (make_zip({"elsewhere.txt": TEXT}), "no member 'tiny/tiny.txt'"),
+        (zip_of({"elsewhere.txt": TEXT}), "no member 'tiny/tiny.txt'"),
         (
-            make_zip({"tiny/tiny.txt": TEXT, "../evil.txt": b""}),
+            zip_of({"tiny/tiny.txt": TEXT, "../evil.txt": b""}),
             r"'../evil.txt' points outside",
         ),
-        (make_zip({"tiny/tiny.txt": TEXT, "a/../../evil.txt": b""}), "points outside"),
-        (make_zip({"tiny/tiny.txt": TEXT, "/etc/evil.txt": b""}), "points outside"),
-        (make_zip({"tiny/tiny.txt": TEXT, "C:/evil.txt": b""}), "points outside"),
-        (make_zip({"tiny/tiny.txt": TEXT, "..\\evil.txt": b""}), "points outside"),
-        (make_zip({"tiny/tiny.txt": b"Go.\tVe.\n"}), "has 1 pairs, not 3"),
-        (make_zip({"tiny/tiny.txt": b"Go.\tVe.\nHi.\nNo.\tNo.\n"}), "only 2 of 3 lines are sentence pairs"),
+        (zip_of({"tiny/tiny.txt": TEXT, "a/../../evil.txt": b""}), "points outside"),
+        (zip_of({"tiny/tiny.txt": TEXT, "/etc/evil.txt": b""}), "points outside"),
+        (zip_of({"tiny/tiny.txt": TEXT, "C:/evil.txt": b""}), "points outside"),
+        (zip_of({"tiny/tiny.txt": TEXT, "..\\evil.txt": b""}), "points outside"),
+        (zip_of({"tiny/tiny.txt": b"Go.\tVe.\n"}), "has 1 pairs, not 3"),
+        (zip_of({"tiny/tiny.txt": b"Go.\tVe.\nHi.\nNo.\tNo.\n"}), "only 2 of 3 lines are sentence pairs"),
         (
-            make_zip({"tiny/tiny.txt": b"Go.\tVe.\nHi.\t \nNo.\tNo.\n"}),
+            zip_of({"tiny/tiny.txt": b"Go.\tVe.\nHi.\t \nNo.\tNo.\n"}),
             "only 2 of 3 lines are sentence pairs",
         ),
-        (make_zip({"tiny/tiny.txt": "Go.\tVé.\n".encode("latin-1")}), "not UTF-8"),
+        (zip_of({"tiny/tiny.txt": "Go.\tVé.\n".encode("latin-1")}), "not UTF-8"),
     ],
 )
 def test_broken_file_is_refused(place, content, reason, tmp_path, cache, monkeypatch) -> None:
@@ -337,7 +328,7 @@ def test_every_damage_is_named(cache) -> None:
 
 
 def test_unknown_checksum_is_said_openly(cache, caplog) -> None:
-    put(cache, make_zip({"tiny/tiny.txt": OTHER_TEXT}))
+    put(cache, zip_of({"tiny/tiny.txt": OTHER_TEXT}))
     assert datasets.load_pairs("tiny")[2] == ("Who is she?", "¿Quién es?")
     assert "3 well-formed pairs, although the SHA-256 of tiny/tiny.txt is unknown" in caplog.text
     caplog.clear()

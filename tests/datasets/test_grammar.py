@@ -12,7 +12,15 @@ import pytest
 from course_lib.datasets import grammar
 from course_lib.datasets.grammar import english, lexicon, phrases, spanish, tables
 from course_lib.datasets.grammar.clauses import Predicate, Shape, clause, finished
-from course_lib.datasets.grammar.phrases import PRONOUNS, Dice, Nonsense, fill, names, noun_phrase, possessed
+from course_lib.datasets.grammar.phrases import (
+    PRONOUNS,
+    Dice,
+    Nonsense,
+    generate,
+    names,
+    noun_phrase,
+    possessed,
+)
 from course_lib.utils.files import data_folder
 
 ME, YOU, HE, SHE, WE, THEY = PRONOUNS
@@ -553,18 +561,18 @@ def test_a_crooked_table_is_refused(tmp_path, monkeypatch):
 def test_two_translations_are_refused():
     answers = [("Yes.", "Sí."), None, ("Yes.", "Ya.")]
     with pytest.raises(ValueError, match="'Yes.' is both 'Sí.' and 'Ya.'"):
-        fill({}, answers.__getitem__, 3)
+        generate(1, {test_finished: 3}, lambda pattern, dice, number: answers[number])
 
 
-def test_fill_stops_in_time():
+def test_no_more_is_drawn_than_is_wanted():
     drawn = []
 
-    def draw(number):
+    def draw(pattern, dice, number):
         drawn.append(number)
-        return f"{number // 2}.", "same"
+        return f"{pattern.__name__} {number // 2}.", "same"
 
-    found = {"0.": "same"}
-    fill(found, draw, 3)
-    assert list(found) == ["0.", "1.", "2.", "3."] and drawn == [*range(7)]
-    fill(found, lambda number: None, 2)  # gives up after 8 draws per sentence
-    assert len(found) == 4
+    found = generate(1, {test_finished: 3, test_clauses: 1}, draw)
+    assert list(found) == [f"test_finished {n}." for n in range(3)] + ["test_clauses 0."]
+    assert drawn == [0, 1, 2, 3, 4, 0]
+    assert generate(1, {test_finished: 2}, lambda pattern, dice, number: drawn.append(number)) == {}
+    assert drawn[6:] == [*range(16)]  # it gives up after 8 draws per sentence

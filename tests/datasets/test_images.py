@@ -7,11 +7,11 @@ import io
 import os
 import pickle
 import struct
-import tarfile
 
 import numpy as np
 import pytest
 import torch
+from helpers.archives import tar_of
 
 from course_lib import datasets
 from course_lib.datasets import BrokenArchive, ImageData, ImageSplit, load_images
@@ -54,16 +54,6 @@ BATCHES = {
     f"cifar-10-batches-py/{name}": a_batch(TRAIN if "data" in name else TEST, 50 * i)
     for i, name in enumerate(["data_batch_1", "data_batch_2", "test_batch"])
 }
-
-
-def tar_of(members, mode="w:gz"):
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode=mode) as archive:
-        for name, content in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    return file.getvalue()
 
 
 def small_cifar10():
@@ -178,7 +168,9 @@ EVIL = python_2_pickle({b"labels": [], b"data": Evil()})
 )
 def test_another_archive_is_refused(offer, cache, change, message):
     members = {**BATCHES, **{f"cifar-10-batches-py/{name}": content for name, content in change.items()}}
-    path = put(cache, tar_of({name: content for name, content in members.items() if content is not None}))
+    path = put(
+        cache, tar_of({name: content for name, content in members.items() if content is not None}, "w:gz")
+    )
     offer(small_cifar10())
     with pytest.raises(BrokenArchive, match=rf"{path.name} is not the data set 'cifar10': .*{message}"):
         load_images("cifar10")

@@ -16,7 +16,7 @@ from course_lib.layers.masks import padding_mask
 from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.models.text_encoder import EncoderConfig, TextEncoder
 from course_lib.models.vit import ViT, ViTConfig, resized
-from course_lib.pretrained import bert, conversion, gpt2, vit
+from course_lib.pretrained import bert, gpt2, vit
 from course_lib.pretrained.torchvision_ops import library
 from course_lib.text.tokenizers import PAD
 
@@ -299,7 +299,7 @@ def test_older_names_of_a_vit_are_read_too():
     for today, then in older.items():
         theirs = {name.replace(today, then): t for name, t in theirs.items()}
     assert any(".attention.attention.query." in name for name in theirs)
-    again = conversion.our_weights("vit", theirs, ours.state_dict(), "ViT")
+    again = vit.HUGGING_FACE.our_weights(theirs, ours.state_dict(), "ViT")
     assert all(torch.equal(again[name], t) for name, t in ours.state_dict().items())
 
 

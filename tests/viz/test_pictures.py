@@ -17,7 +17,7 @@ WIDE = ("softmax", "paths")  # which a narrow page scales down
 SHOWN = {
     path: names
     for path in sorted(PACKAGE.glob("**/*.py"))
-    if (names := re.findall(r'show_picture\(__file__, "(\w+)"\)', path.read_text("utf-8")))
+    if (names := re.findall(r'show_picture(?:\(|, )__file__, "(\w+)"\)', path.read_text("utf-8")))
 }
 
 

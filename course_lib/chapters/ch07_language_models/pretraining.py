@@ -7,16 +7,16 @@ makes the missing runs of results/pretraining.json; `stored()` reads them.
 
 import copy
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from course_lib.datasets import load_translation
-from course_lib.experiments.runner import Experiment
+from course_lib.experiments.runner import Experiment, every
 from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.tasks.prefix_lm import Pair, PrefixLMBatches, PrefixLMLoss, translate_with_lm
 from course_lib.tasks.pretraining import CAUSAL, PretrainingBatches
@@ -197,37 +197,23 @@ def gaps(part: str, start: str, size: int) -> tuple[list[tuple[float, ...]], lis
     return [trained for trained, _ in known], [held_out for _, held_out in known]
 
 
-def pairs() -> Iterable[Recipe]:
-    """With and without pretraining, over the number of labeled pairs; fine-tuning is the same for all."""
-    for seed, start, size in product(SEEDS, (DENOISING, NOTHING, NEXT), NUMBERS):
-        yield Recipe(pairs=size, start=start, seed=seed)
+def planned(**choices: Iterable[Any]) -> Callable[[], list[Recipe]]:
+    """A plan of all recipes with these values."""
+    return lambda: [Recipe(**values) for values in every(**choices)()]
 
 
-def longer() -> Iterable[Recipe]:
-    """Without pretraining, but for as many steps as pretraining and fine-tuning together."""
-    for seed, size in product(SEEDS, NUMBERS):
-        yield Recipe(pairs=size, start=NOTHING, steps=FINE_TUNING + PRETRAINING, seed=seed)
-
-
-def tasks() -> Iterable[Recipe]:
-    """The other pretraining tasks, for as many steps on the same text."""
-    for seed, task, size in product(FIRST, ("masked token", "autoencoder"), (FEW, MANY)):
-        yield Recipe(pairs=size, start=task, seed=seed)
-
-
-def directions() -> Iterable[Recipe]:
-    """Masked tokens with attention to both sides, and to the left only."""
-    for seed, task in product(SEEDS, ("masked token", ONE_SIDED)):
-        yield Recipe(pairs=MANY, start=task, seed=seed)
-
-
-def joint() -> Iterable[Recipe]:
-    """The fine-tuning loss includes the source: P(X, Y) instead of P(Y | X)."""
-    for seed, size in product(FIRST, (FEW, MANY)):
-        yield Recipe(pairs=size, start=NOTHING, joint=True, seed=seed)
-
-
-PARTS = {"pairs": pairs, "longer": longer, "tasks": tasks, "directions": directions, "joint": joint}
+PARTS = {
+    # with and without pretraining; fine-tuning is the same for all
+    "pairs": planned(seed=SEEDS, start=(DENOISING, NOTHING, NEXT), pairs=NUMBERS),
+    # without pretraining, but for as many steps as pretraining and fine-tuning together
+    "longer": planned(seed=SEEDS, start=[NOTHING], pairs=NUMBERS, steps=[FINE_TUNING + PRETRAINING]),
+    # the other pretraining tasks, for as many steps on the same text
+    "tasks": planned(seed=FIRST, start=("masked token", "autoencoder"), pairs=(FEW, MANY)),
+    # masked tokens with attention to both sides, and to the left only
+    "directions": planned(seed=SEEDS, start=("masked token", ONE_SIDED), pairs=[MANY]),
+    # the fine-tuning loss includes the source: P(X, Y) instead of P(Y | X)
+    "joint": planned(seed=FIRST, start=[NOTHING], pairs=(FEW, MANY), joint=[True]),
+}
 EXPERIMENT = Experiment(__file__, PARTS, make, Run, settings=lambda: {"every": EVERY})
 
 

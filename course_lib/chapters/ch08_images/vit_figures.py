@@ -168,4 +168,4 @@ def draw_bare(axes: Axes, values: Any, title: str = "", **look: Any) -> AxesImag
     """Draw an image or a map without ticks."""
     axes.set(xticks=[], yticks=[], title=title)
     axes.grid(visible=False)
-    return axes.imshow(values, **look)
+    return axes.imshow(np.asarray(values), **look)

@@ -82,7 +82,8 @@ def plot_occlusion(runs: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], 
     )
     steep = most and least and max(most) < start - 0.3 and min(least) > start - 0.1
     said = (
-        "The curve of the most attended patches falls steeply, and that of the least attended ones stays high."
+        "The curve of the most attended patches falls steeply, and that of the least attended ones "
+        "stays high."
     )
     show(
         figure,

@@ -59,7 +59,7 @@ def plot_moved_features(
         _draw(line[0], image, name)
         for axes, number in zip(line[1:], means[0].argsort(descending=True).tolist(), strict=False):
             title, look = f"mean {means[row, number]:.1f}", {"vmin": 0, "vmax": float(features.max())}
-            draw_bare(axes, features[row, number].numpy(), title, cmap="Blues", **look)
+            draw_bare(axes, features[row, number], title, cmap="Blues", **look)
     first, changed, other = means[:3]
     near = (first - changed).norm() < 0.75 * (first - other).norm()
     show(
@@ -211,4 +211,4 @@ def diagram_convolutional_tokens(pixels: int = 16, patch: int = 4) -> None:
 
 
 def _draw(axes: Axes, image: Image, title: str) -> None:
-    draw_bare(axes, image[0].numpy(), title, cmap="gray", vmin=0, vmax=255)
+    draw_bare(axes, image[0], title, cmap="gray", vmin=0, vmax=255)
