@@ -221,7 +221,6 @@ def evaluate(args, task) -> None:
     """Score checkpoints of a run with these settings; several may also become a table and a picture."""
     from course_lib.training import run_record
     from course_lib.training.checkpoints import Checkpoints
-    from course_lib.utils.device import best_device
     from course_lib.utils.progress_bar import tracked
 
     out = folder(args)

@@ -6,12 +6,10 @@ import sys
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
-FILES = sorted(
-    [*PACKAGE.glob("experiments/*.py"), *PACKAGE.glob("chapters/*/*.py")], key=lambda path: path.stem
-)
+FILES = [*PACKAGE.glob("experiments/*.py"), *PACKAGE.glob("chapters/*/*.py")]
 COMMANDS = {
     path.stem: path
-    for path in FILES
+    for path in sorted(FILES, key=lambda path: path.stem)
     if path.stem != "__main__" and 'if __name__ == "__main__":' in path.read_text("utf-8")
 }
 

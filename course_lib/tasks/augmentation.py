@@ -15,7 +15,7 @@ from torch import Tensor
 from course_lib.pretrained.torchvision_ops import import_torchvision
 
 Pixels = UInt8[Tensor, "batch channels height width"]
-Labels = Int[Tensor, " batch"] | Float[Tensor, "batch classes"]
+Labels = Int[Tensor, " batch"] | Float[Tensor, "batch classes"]  # indices, or probabilities
 Augmented = tuple[Pixels, Labels]
 
 GRAY = 128  # the middle of the range of a pixel

@@ -11,14 +11,13 @@ from torch import Tensor, nn
 from course_lib.datasets import ImageSplit, check_labels
 from course_lib.datasets.batching import Batches, RandomBatchSampler, TensorExamples
 from course_lib.models.vit import ViT, ViTConfig
+from course_lib.tasks.augmentation import Augmented, Labels, Pixels
 from course_lib.text.unicode_text import refuse_text
 from course_lib.training.evaluation import evaluating
 from course_lib.training.model_folder import load_model_folder, save_model_folder
 
-Pixels = UInt8[Tensor, "batch channels height width"]
 Images = Float[Tensor, "batch channels height width"]
-Labels = Int[Tensor, " batch"] | Float[Tensor, "batch classes"]  # indices, or probabilities
-Augment = Callable[[Pixels, Labels], tuple[Pixels, Labels]]
+Augment = Callable[[Pixels, Labels], Augmented]
 
 
 def to_floats(

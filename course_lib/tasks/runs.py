@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.datasets.text_files import existing
+from course_lib.datasets.own_images import read_image
+from course_lib.datasets.text_files import existing, require
 from course_lib.tasks import image_classification, text_classification
 from course_lib.tasks.language_modeling import load_language_model
 from course_lib.tasks.translation import load_translator
@@ -104,8 +105,6 @@ def load_run(run: str | Path, device: torch.device | str = "cpu") -> Run:
 
 def read_images(run: Run, files: Sequence[str | Path]) -> Tensor:
     """Images from files, scaled to the size and the colors of a run's model."""
-    from course_lib.datasets.own_images import read_image, require
-
     config = run.model.config
     mode = "L" if config.channels == 1 else "RGB"
     arrays = [read_image(require(file), config.image_size, mode) for file in files]

@@ -39,8 +39,8 @@ def test_what_is_planned_is_stored_once_and_nothing_else(module: str) -> None:
     experiment = experiment_of(module)
     runs = experiment.read()["runs"]
     for part, plan in experiment.parts.items():
-        planned = {json.dumps(experiment.identity_of(recipe)) for recipe in plan()}
-        stored = [json.dumps(experiment.identity(run)) for run in runs[part]]
+        planned = {json.dumps(experiment.identity_of(recipe), sort_keys=True) for recipe in plan()}
+        stored = [json.dumps(experiment.identity(run), sort_keys=True) for run in runs[part]]
         assert set(stored) == planned and len(set(stored)) == len(stored), part
     others = {(module, part) for part in set(runs) - set(experiment.parts)}
     assert others <= EARLIER | {("d2l_system_run", "attention")}
