@@ -13,6 +13,7 @@ CODE = {
 }
 
 
+@pytest.mark.slow
 def test_what_needs_torchvision_is_imported() -> None:
     """In a fresh interpreter: what is declared stays declared for the life of a process."""
     if find_spec("torchvision") is None:
