@@ -88,8 +88,9 @@ def load_translation(
         splits = published_splits(*(limit_words(max_words, pairs) for pairs in _read_parts(entry)))
     else:
         splits = split_pairs(limit_words(max_words, load_pairs(name)), test=test, validation=validation)
-    about = {"name": entry.name, "source": entry.source, "target": entry.target}
-    return TranslationData(max_words=max_words, **about, **vars(splits))
+    return TranslationData(
+        name=entry.name, source=entry.source, target=entry.target, max_words=max_words, **vars(splits)
+    )
 
 
 def own_paths(name: PathLike | Sequence[PathLike]) -> list[Path] | None:

@@ -124,6 +124,14 @@ def test_the_kinds_of_sets_are_told_apart(load, name, message) -> None:
         load(name)
 
 
+def test_at_most_counts_both_sides() -> None:
+    short, long_source, long_target = ("a b", "c d"), ("a b c", "d"), ("a", "b c d")
+    assert datasets.at_most(2, [short, long_source, long_target]) == [short]
+    assert datasets.at_most(3, [short, long_source, long_target]) == [short, long_source, long_target]
+    with pytest.raises(ValueError, match="max_words=0"):
+        datasets.at_most(0, [short])
+
+
 # Where files are looked for, in order
 
 

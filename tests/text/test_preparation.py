@@ -47,7 +47,7 @@ def test_what_is_left_out_is_invisible_and_what_is_invisible_is_left_out() -> No
             )
 
 
-@pytest.mark.parametrize("text", ["e\u200b\u0301", " é\u00ad ", "e\u0301"])
+@pytest.mark.parametrize("text", ["e\u200b\u0301", " é\u00ad ", "e\u0301", "\u202fé\u2009\r"])
 def test_letters_and_accents_are_one_character(text: str) -> None:
     assert clean(text) == "é"
     assert clean(clean(text)) == clean(text)
