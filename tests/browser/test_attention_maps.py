@@ -16,8 +16,8 @@ from course_lib.chapters.ch03_heads.head_task_model import look  # noqa: E402
 from course_lib.chapters.ch03_heads.heads_widget import SENTENCE  # noqa: E402
 from course_lib.chapters.ch08_images.class_attention_widget import least_sure  # noqa: E402
 from course_lib.chapters.ch08_images.class_attention_widget import look as look_at  # noqa: E402
+from course_lib.chapters.ch08_images.confusion_widget import CHANGES, outcome  # noqa: E402
 from course_lib.chapters.ch08_images.digits_vit import digits, digits_model  # noqa: E402
-from course_lib.chapters.ch08_images.perturbations import CHANGES, outcome  # noqa: E402
 from course_lib.chapters.gallery import exhibits  # noqa: E402
 
 FRONT_ENDS = {"JupyterLab": ("lab", open_lab), "Voilà": ("voila", open_voila)}
