@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from statistics import fmean
 
 import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from course_lib.viz.style import PALETTE
@@ -23,19 +22,17 @@ def plot_batch_means(losses: Sequence[float], batches: Sequence[int]) -> Figure:
     """
     fig, axes = plt.subplots(1, len(batches), figsize=(3.2 * len(batches), 3.2), sharey=True, squeeze=False)
     for ax, batch in zip(axes[0], batches, strict=True):
-        _draw_batches(ax, batch_means(losses, batch), fmean(losses))
+        start, means = 0, batch_means(losses, batch)
+        for size, mean in means:
+            ax.bar(start, mean, width=size, align="edge", color=PALETTE[9], edgecolor="0.2", linewidth=1)
+            start += size
+        over_batches = fmean(mean for _, mean in means)
+        ax.axhline(
+            over_batches, color=PALETTE[3], linestyle="--", label="mean over batches, as plotted by d2l"
+        )
+        ax.axhline(fmean(losses), color=PALETTE[0], label="mean over sentences")
+        ax.grid(axis="x", visible=False)
         ax.set(title=f"batches of {batch}", xlabel="sentences", xlim=(0, len(losses) + 2))
     axes[0, 0].set_ylabel("loss")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return fig
-
-
-def _draw_batches(ax: Axes, means: Sequence[tuple[int, float]], over_sentences: float) -> None:
-    start = 0
-    for size, mean in means:
-        ax.bar(start, mean, width=size, align="edge", color=PALETTE[9], edgecolor="0.2", linewidth=1)
-        start += size
-    over_batches = fmean(mean for _, mean in means)
-    ax.axhline(over_batches, color=PALETTE[3], linestyle="--", label="mean over batches, as plotted by d2l")
-    ax.axhline(over_sentences, color=PALETTE[0], label="mean over sentences")
-    ax.grid(axis="x", visible=False)

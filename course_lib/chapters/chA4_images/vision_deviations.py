@@ -117,16 +117,12 @@ def freeze_embedding(model: ViT) -> ViT:
     return model
 
 
-def lectures_model(deviations: VisionDeviations) -> VisTransformer:
-    return VisTransformer(VisionConfig(**SIZES), deviations)
-
-
 MODELS: dict[str, Callable[[], nn.Module]] = {
     "true patches": vit,
     "scrambled patches": scrambled_vit,
     "frozen embedding": lambda: freeze_embedding(vit()),
-    "as in the lecture": lambda: lectures_model(VisionDeviations.lecture()),
-    "all fixed": lambda: lectures_model(VisionDeviations()),
+    "as in the lecture": lambda: VisTransformer(VisionConfig(**SIZES), VisionDeviations.lecture()),
+    "all fixed": lambda: VisTransformer(VisionConfig(**SIZES), VisionDeviations()),
 }
 
 
