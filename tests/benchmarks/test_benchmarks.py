@@ -213,6 +213,7 @@ COMPARISONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", rows.ROWS)
 def test_every_row_runs(row, device, monkeypatch):
     monkeypatch.delenv("COURSE_DATA", raising=False)

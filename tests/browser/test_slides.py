@@ -10,8 +10,7 @@ from helpers.browser.pages import page_of  # noqa: E402
 
 from course_lib.__main__ import main  # noqa: E402
 from course_lib.cli.environment import ROOT  # noqa: E402
-from course_lib.cli.slide_sizes import HEIGHT, WIDTH  # noqa: E402
-from course_lib.cli.slide_types import MOST  # noqa: E402
+from course_lib.cli.slide_types import HEIGHT, MOST, WIDTH  # noqa: E402
 
 SHORT = ROOT / "notebooks" / "01_softmax_and_scaling.ipynb"
 SIZES = """() => {

@@ -1,7 +1,8 @@
-"""Figures of chapter 0: recurrence, paths between tokens, fading gradients, and a query that learns."""
+"""Figures of chapter 0: recurrence, fading gradients, a query that learns, and maps of rearranged letters."""
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import matplotlib.pyplot as plt
 import torch
@@ -13,16 +14,17 @@ from course_lib.viz.style import PALETTE, style_context
 
 COLORS = {"red": PALETTE[3], "green": PALETTE[2], "blue": PALETTE[0]}
 MARKERS = "s^D"
+PATTERNS = {  # in words: the key that the query at position i of n attends to
+    "the mirror diagonal, from the top right to the bottom left": lambda i, n: n - 1 - i,
+    "the diagonal one place left of the main one, and in the first row on the last letter": lambda i, n: (
+        (i - 1) % n
+    ),
+    "the main diagonal": lambda i, n: i,
+}
 
-
-def diagram_recurrence() -> None:
-    """Show a recurrent network unrolled over four inputs, with the path from the first input marked."""
-    show_picture(__file__, "recurrence")
-
-
-def diagram_paths() -> None:
-    """Show the path from the first of five tokens to the last: recurrent, convolution, self-attention."""
-    show_picture(__file__, "paths")
+# Pictures: the <desc> of each SVG says what it shows.
+diagram_recurrence = partial(show_picture, __file__, "recurrence")
+diagram_paths = partial(show_picture, __file__, "paths")
 
 
 @style_context()
@@ -89,3 +91,41 @@ def _path_in_words(
     past = bool(path[-1] @ keys[end] > keys[end] @ keys[end])
     then = "moves step by step up and past" if up and past else "ends nearest to"
     return f"The query starts {begins} the {names[start]} key and {then} the {names[end]} key."
+
+
+@style_context()
+def plot_letter_maps(string: str, maps: Mapping[str, tuple[str, Float[Tensor, "queries keys"]]]) -> None:
+    """Show attention maps of models that rearrange a string, side by side, from white (0) to blue (1).
+
+    maps: by name of the task, the answer, whose letters label the rows, and the weights.
+    Raises ValueError for an answer or weights that do not have the length of the string.
+    """
+    n = len(string)
+    for name, (answer, weights) in maps.items():
+        if len(answer) != n or weights.shape != (n, n):
+            raise ValueError(
+                f"{name}: {len(answer)} letters and weights {tuple(weights.shape)} do not fit {n} letters"
+            )
+    figure, panels = plt.subplots(1, len(maps), figsize=(4.2 * len(maps), 4.2), squeeze=False)
+    for axes, (name, (answer, weights)) in zip(panels[0], maps.items(), strict=True):
+        axes.imshow(weights.numpy(), cmap="Blues", vmin=0, vmax=1)
+        axes.set(title=name, xlabel="letter of the string", ylabel="letter of the answer")
+        axes.set_xticks(range(n), string)
+        axes.set_yticks(range(n), answer)
+        axes.grid(False)
+    said = " ".join(
+        f"{name.capitalize()}: {_letters_in_words(weights)}." for name, (_, weights) in maps.items()
+    )
+    show(figure, alt=f"Attention weights, a row for each letter of the answer. {said}")
+
+
+def _letters_in_words(weights: Float[Tensor, "queries keys"]) -> str:
+    """On which diagonal the largest weights of the rows lie, and how much of the weight."""
+    n = len(weights)
+    for words, key in PATTERNS.items():
+        places = torch.tensor([key(i, n) for i in range(n)])
+        if (weights.argmax(dim=-1) == places).all():
+            on_it = weights[torch.arange(n), places].mean().item()
+            amount = "nearly all of the" if on_it > 0.9 else "most of the" if on_it > 0.5 else "the largest"
+            return f"{amount} weight is on {words}"
+    return "the largest weights lie on no diagonal"

@@ -1,4 +1,4 @@
-"""The start page of `lab`, and the settings with which JupyterLab opens it."""
+"""`lab`: its start page, and the settings with which JupyterLab opens it."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import pytest
 from nbconvert import get_exporter
 from traitlets.config import Config
 
-from course_lib.cli import environment, lab, start_page
+from course_lib.cli import environment, lab
 from course_lib.utils import progress
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,11 +40,10 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
     return notebooks
 
 
-def test_page_has_a_row_per_notebook_with_the_exercises_that_are_passed(folder: Path) -> None:
-    *_, last, empty, answered, kept = start_page.write(folder).read_text(encoding="utf-8").splitlines()
+def test_the_start_page_has_a_row_per_notebook_with_the_exercises_that_are_passed(folder: Path) -> None:
+    *rows, empty, answered, kept = lab.start_page(folder).splitlines()
     assert not empty and "1 of 1" in answered and str(folder.parent / "progress") in kept
-    rows = start_page.page(folder).splitlines()[-7:-3]
-    assert rows[-1] == last and rows == [
+    assert rows[-4:] == [
         r"| [Chapter 1. Scores \| masks](01_first%20chapter.ipynb) | ■□ | 1 of 2 |",
         "| &emsp;[More](01b_more.ipynb) |  |  |",
         "| [02_broken](02_broken.ipynb) |  |  |",
@@ -52,14 +51,14 @@ def test_page_has_a_row_per_notebook_with_the_exercises_that_are_passed(folder: 
     ]
 
 
-def test_page_of_the_course_lists_every_notebook_with_its_title() -> None:
-    page = start_page.page(ROOT / "notebooks")
+def test_the_start_page_of_the_course_lists_every_notebook_with_its_title() -> None:
+    page = lab.start_page(ROOT / "notebooks")
     for path in (ROOT / "notebooks").glob("*.ipynb"):
         assert f"({path.name})" in page and f"[{path.stem}]" not in page
 
 
-def test_page_needs_no_torch() -> None:
-    code = "import sys, course_lib.cli.start_page; sys.exit('torch' in sys.modules)"
+def test_lab_needs_no_torch() -> None:
+    code = "import sys, course_lib.cli.lab; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 
 
@@ -71,7 +70,8 @@ def test_lab_opens_the_page_with_the_course_settings(folder: Path, monkeypatch) 
         monkeypatch.setenv(name, "/theirs")
     lab.run(Namespace(no_browser=True, port=9001, rest=[]))
     (command, more), = calls  # fmt: skip
-    assert "--LabApp.default_url=/lab/tree/START.md" in command and (folder / "START.md").exists()
+    assert "--LabApp.default_url=/lab/tree/START.md" in command
+    assert (folder / "START.md").read_text(encoding="utf-8") == lab.start_page(folder)
     for name, file in (
         ("JUPYTER_CONFIG_PATH", "labconfig/default_setting_overrides.json"),
         ("JUPYTER_PATH", "nbconvert/templates/course/index.html.j2"),
@@ -81,10 +81,10 @@ def test_lab_opens_the_page_with_the_course_settings(folder: Path, monkeypatch) 
 
 
 def test_lab_opens_without_the_page_where_it_cannot_be_written(folder: Path, monkeypatch) -> None:
-    def fail(folder: Path) -> Path:
+    def fail(folder: Path) -> str:
         raise PermissionError(folder)
 
-    monkeypatch.setattr(start_page, "write", fail)
+    monkeypatch.setattr(lab, "start_page", fail)
     assert lab.start_at(folder) == []
 
 
