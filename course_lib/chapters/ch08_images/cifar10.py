@@ -70,10 +70,6 @@ class Run:
     confusion: list[list[int]]
     images: int | None = None
 
-    @property
-    def images_per_second(self) -> float:
-        return self.steps * self.batch / self.seconds
-
 
 FEW = 5000  # training images, so that the model overfits, which augmentation is meant to prevent
 POINTS = 60  # of a stored loss curve

@@ -25,7 +25,7 @@ from course_lib.tasks.image_classification import predict, to_floats
 from course_lib.viz.style import PALETTE
 from course_lib.widgets.attention_map import AttentionMap
 from course_lib.widgets.explorer import set_most, slider
-from course_lib.widgets.heatmap import Heatmap, Place, image_of, list_of
+from course_lib.widgets.heatmap import Place, image_of, list_of
 from course_lib.widgets.map_explorer import MapExplorer
 from course_lib.widgets.reading import MEAN, head_choice, of_head
 
@@ -116,18 +116,13 @@ def attention_picture(
         title = f"image {image}, true: {classes[shown.label]}"
         on_image = image_of(weights, title=title, picture=heated(shown.pixels, weights), **look)
         numbers = image_of(weights, title=f"weights, largest: {look['high']:.2f}", numbers=True, **look)
-        maps.show_maps([on_image, numbers, likeliest(shown.probabilities, classes)])
+        best = shown.probabilities.topk(min(LIKELIEST, len(classes)))
+        names = [classes[i] for i in best.indices.tolist()]
+        form = {"row_name": "class", "value_name": "probability", "proportion": 0.5}
+        maps.show_maps([on_image, numbers, list_of(best.values, names, title="likeliest", **form)])
         return in_words(shown, image, classes) + of_weights(weights, layer, head, patch)
 
     return update
-
-
-def likeliest(probabilities: Float[Tensor, " classes"], classes: Sequence[str]) -> Heatmap:
-    """The classes with the highest probabilities."""
-    best = probabilities.topk(min(LIKELIEST, len(classes)))
-    names = [classes[i] for i in best.indices.tolist()]
-    look = {"title": "likeliest", "row_name": "class", "value_name": "probability", "proportion": 0.5}
-    return list_of(best.values, names, **look)
 
 
 def heated(

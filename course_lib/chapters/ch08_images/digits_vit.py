@@ -7,6 +7,7 @@ on one CPU thread.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -56,8 +57,8 @@ def classifier_of(
     """
     if model is None and split is None:
         return digits_model(), digits().test, list(digits().classes)
-    if model is None or split is None or len(classes) != model.config.classes:
-        many = None if model is None else model.config.classes
+    many = None if model is None else model.config.classes
+    if model is None or split is None or len(classes) != many:
         raise ValueError(
             f"a model needs images and the names of its classes: a model of classes={many}, "
             f"{'no' if split is None else len(split)} images, {len(classes)} names"
@@ -68,15 +69,14 @@ def classifier_of(
 
 SIZES = {"image_size": 8, "patch_size": 2, "channels": 1, "d_model": 40, "heads": 4, "layers": 3}
 TRAINING = TrainConfig(steps=800, lr=3e-3, warmup=50, schedule="cosine", weight_decay=0.05, precision="fp32")
-BATCH = 64
 
 
 def make(steps: int | None = None, seed: int = 0, positions: str = "learned") -> ViT:
     """Train the model and return it; `steps` shortens training. positions: as in `ViTConfig`."""
     torch.manual_seed(seed)
     model = ViT(ViTConfig(classes=len(digits().classes), dropout=0.1, positions=positions, **SIZES))
-    config = TRAINING if steps is None else TrainConfig(steps=steps, precision="fp32")
-    learn(ImageClassificationLoss(model), ImageBatches(digits().train, BATCH, seed), config)
+    config = replace(TRAINING, steps=steps or TRAINING.steps)
+    learn(ImageClassificationLoss(model), ImageBatches(digits().train, 64, seed), config)
     return model.eval()
 
 

@@ -11,6 +11,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
 from torch import Tensor
 
 Picture = UInt8[Tensor, "channels side side"]
@@ -60,19 +61,11 @@ def still_image(axes: Axes, **look: object) -> AxesImage:
     return axes.imshow(blank, interpolation="nearest", aspect="auto", animated=True, **look)
 
 
-class Frame:
-    """Square frame in yellow on black, visible on any image."""
-
-    def __init__(self, axes: Axes):
-        look = {"fill": False, "animated": True, "clip_on": False}
-        lines = ({"edgecolor": "black", "linewidth": 5}, {"edgecolor": "#ffe119", "linewidth": 2})
-        self.parts = [Rectangle((0, 0), 0, 0, zorder=5, **look, **line) for line in lines]
-        for part in self.parts:
-            axes.add_patch(part)
-
-    def move(self, x: float | int, y: float | int, side: float | int) -> None:
-        for part in self.parts:
-            part.set(x=x, y=y, width=side, height=side)
+def frame(axes: Axes) -> Rectangle:
+    """Frame in yellow on black, visible on any image; `set_bounds` moves it."""
+    on_black = withStroke(linewidth=5, foreground="black")
+    look = {"fill": False, "edgecolor": "#ffe119", "linewidth": 2, "path_effects": [on_black]}
+    return axes.add_patch(Rectangle((0, 0), 0, 0, zorder=5, animated=True, clip_on=False, **look))
 
 
 class Gridded:
@@ -84,7 +77,7 @@ class Gridded:
         self.image = still_image(axes, extent=(0, 1, 1, 0))
         self.grid = LineCollection([], colors="white", animated=True)
         axes.add_collection(self.grid)
-        self.frames = [Frame(axes) for _ in range(3)]
+        self.frames = [frame(axes) for _ in range(3)]
 
     def draw(self, picture: Picture, patch: int, stride: int, places: list[tuple[int, int]]) -> None:
         side = picture.shape[1]
@@ -93,7 +86,7 @@ class Gridded:
         self.grid.set_segments([[(0, y), (1, y)] for y in begins] + [[(x, 0), (x, 1)] for x in begins])
         self.grid.set_linewidth(1.2 if len(begins) < 16 else 0.4)
         for frame, (row, column) in zip(self.frames, places + places[-1:] * 2, strict=False):
-            frame.move(column * stride / side, row * stride / side, patch / side)
+            frame.set_bounds(column * stride / side, row * stride / side, patch / side, patch / side)
 
 
 class OneToken:
@@ -134,7 +127,7 @@ class Tokens:
         axes.set_title("the sequence of tokens, row by row", loc="left")
         self.image = still_image(axes)
         axes.set(xlim=(0, WIDE), ylim=(HIGH, 0))
-        self.frame = Frame(axes)
+        self.frame = frame(axes)
         small = {"ha": "right", "va": "center", "size": rcParams["xtick.labelsize"], "animated": True}
         self.numbers = [axes.text(-0.06, 0, "", **small) for _ in range(4)]
 
@@ -148,7 +141,7 @@ class Tokens:
         share = patch / (patch + gap)
         self.image.set_extent((0, line * cell, lines * cell, 0))
         row, column = divmod(which, line)
-        self.frame.move(column * cell, row * cell, share * cell)
+        self.frame.set_bounds(column * cell, row * cell, share * cell, share * cell)
         for i, text in enumerate(self.numbers):
             there = i < lines <= len(self.numbers)
             text.set(text=str(i * line + 1) if there else "", y=(i + share / 2) * cell)

@@ -7,7 +7,7 @@ stores what it measures on the test digits in results/vit_attention.json: less t
 CPU thread. `stored()` reads the results.
 """
 
-from collections.abc import Mapping
+import json
 from statistics import fmean
 from typing import Any
 
@@ -181,19 +181,7 @@ def measure(model: ViT) -> dict[str, Any]:
     }
     if model.config.positions == "learned":
         result["sizes"] = probe.sizes()
-    return _rounded(result)
-
-
-def _rounded(value: Any) -> Any:
-    """The same with three digits."""
-    if isinstance(value, Mapping):
-        return {name: _rounded(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_rounded(one) for one in value]
-    return round(value, 3) if isinstance(value, float) else value
-
-
-SEEDS = (0, 1, 2)
+    return json.loads(json.dumps(result), parse_float=lambda digits: round(float(digits), 3))
 
 
 def make(positions: str, seed: int) -> dict[str, Any]:
@@ -203,7 +191,7 @@ def make(positions: str, seed: int) -> dict[str, Any]:
 
 EXPERIMENT = Experiment(
     __file__,
-    {positions: every(positions=[positions], seed=SEEDS) for positions in ("learned", "sinusoidal 2d")},
+    {positions: every(positions=[positions], seed=(0, 1, 2)) for positions in ("learned", "sinusoidal 2d")},
     make,
     dict,
     keys=("seed",),

@@ -123,8 +123,6 @@ def longer(way: str, seed: int) -> dict[str, Any]:
 
 
 SEEDS = (0, 1, 2)
-
-
 EXPERIMENT = Experiment(
     __file__,
     {

@@ -2,17 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from course_lib.chapters.ch08_images.vit_figures import Image, Images, draw_bare, draw_confusion
-from course_lib.viz.figures import show
+from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import span, trend
 
@@ -179,35 +177,9 @@ def plot_confusion_percent(percent: Float[Tensor, "classes classes"], classes: S
     )
 
 
-@style_context()
-def diagram_convolutional_tokens(pixels: int = 16, patch: int = 4) -> None:
+def diagram_convolutional_tokens() -> None:
     """Show which pixels of one line each token reads: patches, and two convolutions of stride 2."""
-    figure, axes = plt.subplots(figsize=(6.4, 2.7))
-    reach = patch - 1  # of 3-wide convolutions of stride 2, to each side of a token's first pixel
-    rows: tuple[tuple[str, float, Any], ...] = (
-        ("patches", 1.0, lambda first: (first, first + patch - 1)),
-        ("convolutions", -0.9, lambda first: (max(first - reach, 0), min(first + reach, pixels - 1))),
-    )
-    for x in range(pixels):
-        axes.add_patch(Rectangle((x, 2.2), 1, 0.6, facecolor="0.92", edgecolor="0.5"))
-    axes.text(-0.4, 2.5, "pixels", ha="right", va="center")
-    for name, y, reads in rows:
-        axes.text(-0.4, y, name, ha="right", va="center")
-        for token in range(pixels // patch):
-            low, high = reads(token * patch)
-            height = y + 0.45 - 0.3 * (token % 4)
-            color = (FIRST, SECOND)[token % 2]
-            axes.plot([low + 0.1, high + 0.9], [height] * 2, color=color, linewidth=5, solid_capstyle="butt")
-            where = (low + high + 1) / 2
-            axes.text(where, height + 0.07, f"{token + 1}", ha="center", va="bottom")
-    axes.set(xlim=(-3.6, pixels + 0.2), ylim=(-1.6, 3))
-    axes.set_axis_off()
-    show(
-        figure,
-        alt=f"{pixels} pixels of one line, and those that each of {pixels // patch} tokens reads. Patches: "
-        f"{patch} pixels each, without overlap. Two convolutions of width 3 and stride 2: up to "
-        f"{2 * reach + 1} pixels each, and neighboring tokens share some.",
-    )
+    show_picture(__file__, "convolutional_tokens")
 
 
 def _draw(axes: Axes, image: Image, title: str) -> None:

@@ -105,24 +105,6 @@ def pretrain(data: LabelledData, tokenizer: Tokenizer, encoder: TextEncoder, see
     learn(PrefixLMLoss(encoder, causal=False), texts, plan)
 
 
-def tune(
-    encoder: TextEncoder, how: str, few: LabelledBatches, seed: int, steps: int, **changes: Any
-) -> TextClassifier:
-    """Train a new head on few labels: on a frozen copy of the encoder, with LoRA, or with all its weights.
-
-    changes: to the settings in `HOW`.
-    """
-    torch.manual_seed(seed)
-    model = TextClassifier(copy.deepcopy(encoder), 2, "mean")
-    if how == "LoRA":
-        add_lora(model.encoder, rank=4)
-    else:
-        model.encoder.requires_grad_(how == "fine-tuned")
-    plan = TrainConfig(steps=steps, warmup=10, precision="fp32", seed=seed, **{**HOW[how], **changes})
-    learn(TextClassificationLoss(model), few, plan)
-    return model.eval()
-
-
 @dataclass(frozen=True)
 class FewLabels:
     """The word order task with few labels, and an encoder before and after pretraining."""
@@ -149,9 +131,19 @@ class FewLabels:
         return cls(encoders, (texts[:FEW], labels[:FEW]), test, seed, steps)
 
     def run(self, encoder: str, how: str, **changes: Any) -> dict[str, Any]:
-        """Test accuracy of one of the encoders, tuned in one way."""
+        """Test accuracy of one of the encoders: frozen, with LoRA, or fine-tuned, with a new head.
+
+        changes: to the settings in `HOW`.
+        """
         few = LabelledBatches(*self.train, classes=2, batch=50, seed=self.seed)
-        model = tune(self.encoders[encoder], how, few, self.seed, self.steps, **changes)
+        torch.manual_seed(self.seed)
+        model = TextClassifier(copy.deepcopy(self.encoders[encoder]), 2, "mean")
+        if how == "LoRA":
+            add_lora(model.encoder, rank=4)
+        else:
+            model.encoder.requires_grad_(how == "fine-tuned")
+        form = {"steps": self.steps, "warmup": 10, "precision": "fp32", "seed": self.seed}
+        learn(TextClassificationLoss(model), few, TrainConfig(**form, **{**HOW[how], **changes}))
         trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
         run = {"encoder": encoder, "how": how, "seed": self.seed, "trained": trained, **changes}
         return {**run, "test": round(100 * accuracy(model, *self.test), 2)}

@@ -1,5 +1,6 @@
 """Small sentiment classifiers for the course's own reviews, one per kind of pooling, trained and stored."""
 
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def train_critic(pooling: str, steps: int | None = None, seed: int = 0) -> TextC
         model = new_critic(pooling)
         ids = tokens.encode_batch(data.train.sentences)
         batches = LabelledBatches(ids, data.train.labels, classes=2, batch=64)
-        plan = TRAINING if steps is None else TrainConfig(steps=steps, lr=1e-2, warmup=30, precision="fp32")
+        plan = replace(TRAINING, steps=steps or TRAINING.steps)
         train(TextClassificationLoss(model), batches, plan, device="cpu", progress=False)
     return model.eval().requires_grad_(False)
 

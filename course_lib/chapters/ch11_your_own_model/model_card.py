@@ -43,6 +43,8 @@ def write_card(
     deviation = f" ± {stdev(scores):.{digits}f} (standard deviation)" if len(scores) > 1 else ", one run"
     better = "higher" if project.higher else "lower"
     row = "| {} | {} |".format
+    parts = (getattr(project.data, part) for part in ("train", "validation", "test"))
+    data = [part.pixels if project.kind == "images" else part for part in parts]
     lines = [
         f"# {title}",
         "",
@@ -50,8 +52,9 @@ def write_card(
         "",
         "## Data",
         "",
-        *(f"- {line}" for line in (f"Source: {source}", f"License: {license}")),
-        f"- Checksum: {checksum([str(project.option), *data_of(project)])}",
+        f"- Source: {source}",
+        f"- License: {license}",
+        f"- Checksum: {checksum([str(project.option), *data])}",
         *(f"- {line}" for line in project.look()),
         "",
         f"## Score: {project.unit}, {better} is better",
@@ -75,9 +78,3 @@ def write_card(
     with atomic_path(path) as room:
         room.write_text("\n".join(lines), encoding="utf-8")
     return path
-
-
-def data_of(project: Project) -> list:
-    """The data, in a form that `checksum` reads."""
-    parts = (getattr(project.data, part) for part in ("train", "validation", "test"))
-    return [part.pixels if project.kind == "images" else part for part in parts]

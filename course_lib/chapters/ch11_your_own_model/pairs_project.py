@@ -3,15 +3,14 @@
 import random
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
 from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
-from course_lib.chapters.ch11_your_own_model.project import MOST_ANSWERS, Project, heads, part_of
+from course_lib.chapters.ch11_your_own_model.project import MOST_ANSWERS, TokenizedProject, heads, part_of
 from course_lib.datasets import at_most, load_pairs, load_translation
 from course_lib.datasets.batching import Batches
 from course_lib.datasets.pairs import TranslationData
@@ -25,19 +24,19 @@ from course_lib.tasks.translation import (
     save_translator,
     translate,
 )
-from course_lib.text import UNK, Tokenizer
+from course_lib.text import UNK
 from course_lib.text.bleu import held_out_scores
 from course_lib.text.preparation import encode_pairs
 
 MAX_TOKENS, MAX_WORDS = 256, 20
-OPTIONS = ("words, 4000", "bpe, 500", "bpe, 1000", "bpe, 2000")
 HELD_OUT = 200  # most pairs for validation and for testing
 
 
-class PairsProject(Project):
+class PairsProject(TokenizedProject):
     """Pairs from a file or a set, of at most `max_words` words a sentence; the first `limit` to train on."""
 
-    kind, unit, usual = "pairs", "chrF", "bpe, 1000"
+    kind, unit = "pairs", "chrF"
+    usual, choices = "bpe, 1000", ("words, 4000", "bpe, 500", "bpe, 1000", "bpe, 2000")
 
     def __init__(self, data: TranslationData, limit: int = 4000):
         self.data, self.limit = data, limit
@@ -75,16 +74,8 @@ class PairsProject(Project):
         for source, target in pairs[:3]:
             yield f"{source!r:.60} → {target!r:.60}"
 
-    @cache  # noqa: B019 (a project lives as long as the notebook)
-    def tokenizer_of(self, option: str) -> Tokenizer:
-        """The tokenizer, trained on the training pairs alone."""
-        if option not in OPTIONS:
-            raise self.option_error(option)
-        kind, vocab = option.split(", ")
-        return Tokenizer.train(chain.from_iterable(self.train_pairs), vocab=int(vocab), kind=kind)
-
-    def options(self) -> Mapping[str, str]:
-        return {option: self.about(option) for option in OPTIONS}
+    def texts(self) -> Iterator[str]:
+        return chain.from_iterable(self.train_pairs)
 
     def about(self, option: str) -> str:
         """Entries, rare ones, tokens, and unknown tokens in the validation pairs."""
@@ -92,14 +83,10 @@ class PairsProject(Project):
         train, held_out = (
             list(chain(*chain(*encode_pairs(tokenizer, some)))) for some in (self.train_pairs, self.held_out)
         )
-        counts, vocab = Counter(train), len(tokenizer)
-        rare = sum(counts[i] < 10 for i in range(vocab)) / vocab
-        unknown = held_out.count(UNK) / len(held_out)
-        return f"{vocab:5,} entries, {rare:4.0%} of them rare; {len(train):7,} tokens; {unknown:.1%} unknown"
+        return f"{self.entries(train, option)}; {held_out.count(UNK) / len(held_out):.1%} unknown"
 
     def choose(self, option: str | None = None) -> None:
-        option = option or self.usual
-        self.tokenizer, self.option = self.tokenizer_of(option), option
+        super().choose(option)
         _, target = encode_pairs(self.tokenizer, self.train_pairs)
         self.unique = sum(len(ids) + 1 for ids in target)
         self.per_example = self.unique / len(target)
@@ -128,24 +115,17 @@ class PairsProject(Project):
             return max(bags, key=lambda bag: len(asked & bag[0]) / len(asked | bag[0]))[1]
 
         by_word = [" ".join(words.get(word, word) for word in text.lower().split()) for text in sources]
-        answers = {
-            "copy the source": sources,
-            "dictionary": by_word,
-            "nearest sentence": map(nearest, sources),
-        }
-        return {name: self.chrf(list(texts)) for name, texts in answers.items()}
+        answers = {"copy the source": sources, "dictionary": by_word}
+        answers["nearest sentence"] = [nearest(text) for text in sources]
+        return {name: self.chrf(texts) for name, texts in answers.items()}
 
     def chrf(self, translations: list[str]) -> float:
         return held_out_scores(translations, [target for _, target in self.test]).chrf
 
     def new_model(self, d_model: int) -> Seq2Seq:
-        sizes: dict[str, Any] = {
-            "d_model": d_model,
-            "heads": heads(d_model),
-            "d_ff": 4 * d_model,
-            "max_tokens": self.max_tokens,
-        }
-        return Seq2Seq(Seq2SeqConfig(vocab=len(self.tokenizer), positions="rotary", **sizes))
+        sizes = {"d_model": d_model, "heads": heads(d_model), "d_ff": 4 * d_model}
+        form = {"max_tokens": self.max_tokens, "positions": "rotary"}
+        return Seq2Seq(Seq2SeqConfig(vocab=len(self.tokenizer), **sizes, **form))
 
     def objective(self, model: nn.Module) -> TranslationLoss:
         return TranslationLoss(model, label_smoothing=0.0)  # type: ignore[arg-type]
@@ -185,9 +165,7 @@ class PairsProject(Project):
         """The same held-out pairs and tokenizer with other training pairs."""
         other = PairsProject(self.data, self.limit)
         other.train_pairs = pairs
-        other.tokenizer_of = self.tokenizer_of
-        other.choose(self.option)
-        return other
+        return other.with_tokenizer_of(self)
 
     def fewer(self, part: int) -> "PairsProject":
         return self.with_train(part_of(self.train_pairs, part))

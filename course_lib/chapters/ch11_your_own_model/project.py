@@ -2,8 +2,10 @@
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from torch import nn
 
 from course_lib.datasets.batching import Batches
 from course_lib.layers.lora import add_lora
+from course_lib.text import CharTokenizer, Tokenizer
 from course_lib.training.config import TrainConfig
 from course_lib.training.trainer import train
 
@@ -154,6 +157,49 @@ class Project(ABC):
 
     def option_error(self, option: Any) -> ValueError:
         return ValueError(f"option={option!r} is none of {', '.join(map(repr, self.options()))}")
+
+
+class TokenizedProject(Project):
+    """A project whose option is a tokenizer, such as "bytes, 1000": its kind and its size."""
+
+    choices: tuple[str, ...]
+    tokenizer: Any
+
+    @abstractmethod
+    def texts(self) -> Iterable[str]:
+        """The training data, on which alone the tokenizer is trained."""
+
+    @abstractmethod
+    def about(self, option: str) -> str:
+        """What a tokenizer does to the data."""
+
+    @cache  # noqa: B019 (a project lives as long as the notebook)
+    def tokenizer_of(self, option: str) -> Any:
+        if option not in self.choices:
+            raise self.option_error(option)
+        if option == "characters":
+            return CharTokenizer.train(self.texts())
+        kind, vocab = option.split(", ")
+        return Tokenizer.train(self.texts(), vocab=int(vocab), kind=kind)
+
+    def options(self) -> Mapping[str, str]:
+        return {option: self.about(option) for option in self.choices}
+
+    def choose(self, option: str | None = None) -> None:
+        option = option or self.usual
+        self.tokenizer, self.option = self.tokenizer_of(option), option
+
+    def entries(self, train: Sequence[int], option: str) -> str:
+        """Entries of a tokenizer, rare ones, and the tokens of the training data."""
+        counts, vocab = Counter(train), len(self.tokenizer_of(option))
+        rare = sum(counts[i] < 10 for i in range(vocab)) / vocab
+        return f"{vocab:5,} entries, {rare:4.0%} of them rare; {len(train):7,} tokens"
+
+    def with_tokenizer_of(self, project: "TokenizedProject") -> Any:
+        """This project with the tokenizer of another one."""
+        self.tokenizer_of = project.tokenizer_of
+        self.choose(project.option)
+        return self
 
 
 def heads(d_model: int) -> int:

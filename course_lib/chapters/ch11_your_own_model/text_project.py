@@ -1,8 +1,7 @@
 """A text: a language model, against n-gram counts, in bits per character."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib.chapters.ch11_your_own_model.project import MOST_ANSWERS, Project, heads
+from course_lib.chapters.ch11_your_own_model.project import MOST_ANSWERS, TokenizedProject, heads, part_of
 from course_lib.datasets import load_labelled, load_text
 from course_lib.datasets.text_files import PathLike
 from course_lib.datasets.texts import TextData
@@ -22,29 +21,24 @@ from course_lib.tasks.language_modeling import (
     mean_loss,
     save_language_model,
 )
-from course_lib.text import UNK, CharTokenizer, KneserNey, Tokenizer
+from course_lib.text import UNK, KneserNey
 
 CONTEXT, LAYERS = 64, 2
-OPTIONS = ("characters", "bytes, 400", "bytes, 1000", "bytes, 2000")
 HELD_OUT = 20_000  # most characters of the validation and of the test text
 MORE = 400_000  # most characters of a related text
 
 
-class TextProject(Project):
+class TextProject(TokenizedProject):
     """A text from a file, a folder or a set of the course; the first `limit` characters of each part."""
 
     kind, unit, higher, batch = "text", "bits per character", False, 16
-    usual = "bytes, 1000"
+    usual, choices = "bytes, 1000", ("characters", "bytes, 400", "bytes, 1000", "bytes, 2000")
 
     def __init__(self, data: TextData, limit: int = 120_000):
         test = data.test or data.validation  # a set may have no test text
         self.whole, self.limit = data, limit
-        self.data = TextData(
-            name=data.name,
-            train=data.train[:limit],
-            validation=data.validation[:HELD_OUT],
-            test=test[-HELD_OUT:],
-        )
+        held_out = {"validation": data.validation[:HELD_OUT], "test": test[-HELD_OUT:]}
+        self.data = replace(data, train=data.train[:limit], **held_out)
 
     @classmethod
     def load(cls, path: PathLike, **more: Any) -> "TextProject":
@@ -64,35 +58,20 @@ class TextProject(Project):
         yield f"{len(lines) - len(set(lines)):,} of {len(lines):,} lines of the training text are repeated"
         yield f"it begins: {text[:60]!r}"
 
-    @cache  # noqa: B019 (a project lives as long as the notebook)
-    def tokenizer_of(self, option: str) -> Any:
-        """The tokenizer, trained on the training text alone."""
-        if option not in OPTIONS:
-            raise self.option_error(option)
-        if option == "characters":
-            return CharTokenizer.train([self.data.train])
-        return Tokenizer.train([self.data.train], vocab=int(option.split()[1]), kind="bytes")
-
-    def options(self) -> Mapping[str, str]:
-        return {option: self.about(option) for option in OPTIONS}
+    def texts(self) -> list[str]:
+        return [self.data.train]
 
     def about(self, option: str) -> str:
         """Length in tokens, rare entries, unknown tokens, and bits per character of counting."""
-        tokenizer = self.tokenizer_of(option)
-        train, held_out = (tokenizer.encode(part) for part in (self.data.train, self.data.validation))
-        counts, vocab = Counter(train), len(tokenizer)
-        rare = sum(counts[i] < 10 for i in range(vocab)) / vocab
-        bits = bits_per_character(
-            KneserNey(train, 3, vocab).loss(held_out), len(held_out), len(self.data.validation)
-        )
-        return (
-            f"{vocab:5,} entries, {rare:4.0%} of them rare; {len(train):7,} tokens; "
-            f"{held_out.count(UNK)} unknown; trigrams {bits:.2f} bits per character"
-        )
+        tokenizer, whole = self.tokenizer_of(option), self.data.validation
+        train, held_out = (tokenizer.encode(part) for part in (self.data.train, whole))
+        loss = KneserNey(train, 3, len(tokenizer)).loss(held_out)
+        bits = bits_per_character(loss, len(held_out), len(whole))
+        unknown = f"{held_out.count(UNK)} unknown"
+        return f"{self.entries(train, option)}; {unknown}; trigrams {bits:.2f} bits per character"
 
     def choose(self, option: str | None = None) -> None:
-        option = option or self.usual
-        self.tokenizer, self.option = self.tokenizer_of(option), option
+        super().choose(option)
         self.ids = {
             part: self.tokenizer.encode(getattr(self.data, part)) for part in ("train", "validation", "test")
         }
@@ -111,12 +90,7 @@ class TextProject(Project):
         return {"unigrams": self.bits(found[1][1]), f"{best}-grams, Kneser–Ney": self.bits(found[best][1])}
 
     def new_model(self, d_model: int) -> GPT:
-        sizes: dict[str, Any] = {
-            "d_model": d_model,
-            "heads": heads(d_model),
-            "layers": LAYERS,
-            "max_tokens": CONTEXT,
-        }
+        sizes = {"d_model": d_model, "heads": heads(d_model), "layers": LAYERS, "max_tokens": CONTEXT}
         return GPT(GPTConfig(vocab=len(self.tokenizer), positions="rotary", **sizes))
 
     def objective(self, model: nn.Module) -> LanguageModelLoss:
@@ -170,19 +144,11 @@ class TextProject(Project):
 
     def with_train(self, name: str, train: str) -> "TextProject":
         """The same held-out texts and tokenizer with another training text."""
-        other = TextProject(
-            TextData(name=name, train=train, validation=self.data.validation, test=self.data.test), len(train)
-        )
-        other.tokenizer_of = self.tokenizer_of
-        other.choose(self.option)
-        return other
+        other = TextProject(replace(self.data, name=name, train=train), len(train))
+        return other.with_tokenizer_of(self)
 
     def fewer(self, part: int) -> "TextProject":
-        if part < 1:
-            raise ValueError(f"part={part} must be at least 1")
-        return self.with_train(
-            f"1/{part} of {self.data.name}", self.data.train[: len(self.data.train) // part]
-        )
+        return self.with_train(f"1/{part} of {self.data.name}", part_of(self.data.train, part))
 
     def related(self, path: PathLike | None = None) -> "TextProject":
         """Your other text; by default what lies beyond `limit` in this one, or a text of the course."""

@@ -1,7 +1,6 @@
 """Image classifiers on CIFAR-10: how the runs are made, and the stored ones."""
 
 import math
-from dataclasses import replace
 
 import pytest
 import torch
@@ -47,7 +46,7 @@ def test_a_preset_is_run_as_it_stands(small_runs):
     stored = cifar10.stored()["presets"]
     assert [run.name for run in stored] == list(cifar10.PRESETS)
     assert stored[0].evaluations[-1][0] == 3
-    assert stored[0].images_per_second == pytest.approx(60 / stored[0].seconds)
+    assert (stored[0].steps, stored[0].batch) == (3, 20)
 
 
 def test_a_preset_whose_quality_is_measured_is_trained_in_bf16(monkeypatch):
@@ -88,7 +87,6 @@ def test_stored_runs_are_whole_and_those_of_the_presets():
     for run in chosen:
         settings = presets("vision")[run.name]
         assert (run.steps, run.batch) == (settings["steps"], settings["batch"])
-        assert replace(run, seconds=2 * run.seconds).images_per_second == run.images_per_second / 2
     for run in [*chosen, *(run for part in cifar10.stored().values() for run in part)]:
         assert sum(map(sum, run.confusion)) == 10_000 and len(run.losses) <= cifar10.POINTS
         right = sum(row[i] for i, row in enumerate(run.confusion))

@@ -10,6 +10,7 @@ from course_lib.chapters.ch08_images import vit_figures as drawn
 from course_lib.chapters.ch08_images import vit_interpret_figures as inside
 from course_lib.chapters.ch08_images import vit_training_figures as trained
 from course_lib.datasets.image_sets import CIFAR10
+from course_lib.layers.patches import ConvolutionalPatches
 
 IMAGES = (17 * torch.arange(16)).view(1, 1, 4, 4).to(torch.uint8).expand(6, -1, -1, -1)
 TABLE = torch.tensor([[35, 0, 1], [2, 33, 0], [0, 0, 36]])
@@ -90,7 +91,6 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
         "25 percent of the class (dog|frog) are predicted",
     ),
     "ten classes": (lambda: trained.plot_confusion_percent(TEN, CIFAR10), "10 true classes by 10"),
-    "tokens": (trained.diagram_convolutional_tokens, "4 tokens reads.* 4 pixels each.* up to 7 pixels"),
 }
 
 
@@ -123,9 +123,8 @@ def test_a_mixed_label_names_both_classes(draw: Draw) -> None:
 
 
 @pytest.mark.parametrize("patch", [2, 4, 8])
-def test_the_diagram_s_tokens_read_what_the_convolutions_read(patch: int, draw: Draw) -> None:
-    from course_lib.layers.patches import ConvolutionalPatches
-
+def test_convolutions_read_what_the_diagram_of_their_tokens_says(patch: int) -> None:
+    """That is 3 pixels to each side of the first one of a patch of 4."""
     image = torch.zeros(1, 1, 4 * patch, 4 * patch, requires_grad=True)
     tokens = ConvolutionalPatches(patch, 1, 8)(image)
     tokens[0, 5].sum().backward()  # of row 1, column 1

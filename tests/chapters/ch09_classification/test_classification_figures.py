@@ -10,8 +10,6 @@ from course_lib.chapters.ch09_classification import classification_figures as dr
 SEEDS = {"class token": [98.9, 98.1, 98.3], "causal, last token": [99.1, 99.2, 97.0], "frozen": [61.0]}
 WEIGHTS = (["[CLS]", "not", "cold", "."], [0.1, 0.4, 0.3, 0.2])
 FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and what its alt text says
-    "pooling": (drawn.diagram_pooling, "The tokens .CLS. not cold .PAD. .* one vector"),
-    "directions": (drawn.diagram_directions, "the first reads only itself"),
     "validation": (
         lambda: drawn.plot_validation({"mean": [0.6, 0.9], "max": [0.7, 0.8]}, 100, {"bag of words": 0.56}),
         "mean and max, with a line for bag of words",
@@ -37,11 +35,3 @@ def test_every_seed_is_a_dot_and_the_stroke_is_their_mean(draw: Draw) -> None:
 
 def test_the_curves_begin_after_the_first_steps(draw: Draw) -> None:
     assert list(draw("validation")[0].axes[0].lines[0].get_xdata()) == [100, 200]
-
-
-def test_a_causal_first_token_gets_one_arrow(draw: Draw) -> None:
-    free, causal = draw("directions")[0].axes
-    arrows = [
-        sum(bool(t.arrowprops) for t in axes.texts if hasattr(t, "arrowprops")) for axes in (free, causal)
-    ]
-    assert arrows == [8, 5]
