@@ -8,8 +8,8 @@ import ipywidgets
 from course_lib.chapters.gallery import CHAPTERS, Exhibit, exhibits
 from course_lib.viz import figures
 from course_lib.viz.style import is_projected
-from course_lib.widgets.accessible_names import AccessibleNames
 from course_lib.widgets.explorer import Explorer, choice
+from course_lib.widgets.layout import AccessibleNames
 from course_lib.widgets.speaker_notes import SpeakerNotes
 
 # Buttons rather than tabs: they wrap on a narrow page and also work with the keyboard in ipywidgets 7.
