@@ -1,7 +1,7 @@
 """The site in Chromium, from the disk and without a network: pages, search, phones, the dark."""
 
 import pytest
-from helpers.browser.pages import from_disk
+from helpers.browser.pages import from_disk, page_of
 
 from course_lib.chapters.ch03_heads.head_task_model import look
 from course_lib.chapters.ch03_heads.heads_widget import SENTENCE
@@ -74,7 +74,8 @@ def test_formulas_pictures_and_folded_cells(browser, site):
 
 
 def test_search_works_from_the_disk(browser, site):
-    with from_disk(browser, f"{site}/search.html?q=rotary") as page:
+    with page_of(browser, offline=True) as (page, _):
+        page.goto(f"{site}/search.html?q=rotary")
         page.locator("#search-results li a", has_text="Positional").first.wait_for()
 
 
