@@ -58,9 +58,10 @@ def main(arguments):
     except KeyboardInterrupt:
         return complain("Interrupted. You can run the same command again.")
     except Exception as problem:
-        if sys.flags.dev_mode or not is_expected(problem):
+        said = None if sys.flags.dev_mode else explanation(problem)  # `python -X dev` shows every traceback
+        if said is None:
             raise
-        return complain(f"{verb}: {message(problem)}")
+        return complain(f"{verb}: {said}")
 
 
 def perform(verb, rest):
@@ -83,29 +84,20 @@ def perform(verb, rest):
     return module.run(known)
 
 
-def is_expected(problem):
-    """Whether an exception reports a user error rather than a bug, so that its message is enough.
-
-    `python -X dev` shows the traceback of these as well.
-    """
-    from course_lib.utils.device import lacks_memory
-
-    names = {kind.__name__ for kind in type(problem).__mro__}
-    return bool(names & EXPECTED) or lacks_memory(problem)
-
-
-def message(problem):
-    """An exception's message, without an error number and without PyTorch's own traceback."""
+def explanation(problem):
+    """The message of an exception that reports a user error; None for a bug, which needs its traceback."""
     import shutil
 
     from course_lib.utils.device import lacks_memory, what_to_lower
 
+    if lacks_memory(problem):
+        return what_to_lower(problem)
+    if EXPECTED.isdisjoint(kind.__name__ for kind in type(problem).__mro__):
+        return None
     if isinstance(problem, shutil.Error):  # one entry for each file that could not be copied
         return problem.args[0][0][-1]
     if isinstance(problem, OSError) and problem.strerror:
         return f"{problem.filename}: {problem.strerror}" if problem.filename else problem.strerror
-    if lacks_memory(problem):
-        return what_to_lower(problem)
     return str(problem)
 
 
@@ -160,10 +152,7 @@ def complain(text):
 
 
 def start():
-    """The entry point: `main` on the command line's arguments, with a clean exit on SIGTERM and SIGHUP.
-
-    By default these signals skip every `finally`, which leaves temporary files and child processes behind.
-    """
+    """The entry point: `main`; SIGTERM and SIGHUP, which by default skip every `finally`, end it cleanly."""
     import signal
     import warnings
 

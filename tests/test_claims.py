@@ -55,6 +55,7 @@ class Reverser(nn.Module):
         return self.scores(self.block(self.letters(ids) + self.positions.weight))
 
 
+@pytest.mark.slow
 def test_only_attention_moves_letters_and_without_positions_it_sees_a_bag() -> None:
     """Chapter 0, section 3: parts are set to 0 and not trained."""
     found = {}

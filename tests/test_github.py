@@ -87,6 +87,7 @@ def run_job(job: str, folder: Path) -> str:
     return said
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot run GitHub's bash scripts as Linux does")
 def test_the_workflow_stamps_a_fork_and_pushes_once(fork):
     assert "choose 'stamp'" in run_job("offer", fork)

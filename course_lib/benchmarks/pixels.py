@@ -1,23 +1,56 @@
-"""Self-attention between pixels: time and memory against image size, forward and backward.
+"""Images: training a ViT beside timm's, and self-attention between pixels, in time and memory.
 
-Ours, the formula with its full attention matrix, and PyTorch's own layer, all with equal weights.
+Attention between pixels is ours, the formula with its full attention matrix, and PyTorch's own layer, all
+with equal weights, forward and backward.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
-from course_lib.benchmarks.timing import Comparison, Plan, Turn, measure
+from course_lib.benchmarks.timing import Comparison, Plan, Turn, measure, trainer
 from course_lib.layers.multi_head_attention import attention
 from course_lib.layers.pixel_attention import PixelAttention
+from course_lib.models.vit import ViT, ViTConfig
+from course_lib.pretrained.vit import to_timm
+from course_lib.tasks.image_classification import ImageClassificationLoss
 
-OURS, EXPLICIT, TORCH = "ours", "explicit", "nn.MultiheadAttention"
+OURS, TIMM, EXPLICIT, TORCH = "ours", "timm", "explicit", "nn.MultiheadAttention"
+VIT = ViTConfig(classes=10, d_model=192, heads=3, layers=6)  # half the blocks of ViT-Ti, 65 tokens
+TINY_VIT = ViTConfig(classes=10, image_size=8, d_model=16, heads=2, layers=1)
 SHAPE = (64, 4)  # channels, heads
 SIDES = (8, 16, 32, 64)  # the lecture's images have 64 × 64 pixels, and attention at 16 × 16 and 8 × 8
 PIXELS = 64 * 64  # in a batch: the smaller the images, the more of them
 TINY_SHAPE, TINY_SIDES, TINY_PIXELS = (8, 2), (2, 4), 4 * 4
+
+
+def classifiers(config: ViTConfig) -> dict[str, nn.Module]:
+    """Our image classifier, and timm's with the same weights."""
+    torch.manual_seed(0)
+    ours = ViT(config).train()
+    return {OURS: ours, TIMM: to_timm(ours)}
+
+
+def random_images(config: ViTConfig, batch: int) -> tuple[Tensor, Tensor]:
+    """A batch of images with labels."""
+    rng, side = torch.Generator().manual_seed(0), config.image_size
+    images = torch.randn(batch, config.channels, side, side, generator=rng)
+    return images, torch.randint(config.classes, (batch,), generator=rng)
+
+
+def vision(plan: Plan) -> Iterator[Comparison]:
+    """Training a ViT in both precisions, with equal sizes, weights, batches, loss and optimizer."""
+    config, batch = (TINY_VIT, 4) if plan.tiny else (VIT, 64)
+    for precision in ("fp32", "bf16"):
+        found, images = classifiers(config), [random_images(config, batch)]
+        count = sum(p.numel() for p in found[OURS].parameters())
+        case = f"training a ViT of {count / 1e6:.1f} M parameters, batch {batch}, {precision}"
+        comparison = Comparison("vision", case, "images/s", OURS, 1.0, (TIMM,))
+        losses = {name: ImageClassificationLoss(model) for name, model in found.items()}
+        turns = {name: trainer(loss, images, plan, precision) for name, loss in losses.items()}
+        yield measure(comparison, turns, plan.lasting(0.5))
 
 
 class TorchPixels(nn.Module):
@@ -37,13 +70,12 @@ class TorchPixels(nn.Module):
 def layers(channels: int, heads: int) -> dict[str, nn.Module]:
     """The three layers, with the same weights."""
     torch.manual_seed(0)
-    ours, explicit, theirs = (
-        PixelAttention(channels, heads), PixelAttention(channels, heads), TorchPixels(channels, heads)
-    )  # fmt: skip
+    ours, explicit = PixelAttention(channels, heads), PixelAttention(channels, heads)
+    theirs = TorchPixels(channels, heads)
     nn.init.xavier_uniform_(ours.w_o.weight)  # initialized to zeros
-    explicit.load_state_dict(ours.state_dict())
-    explicit.attend = lambda q, k, v: attention(q, k, v)[0]
     weights = ours.state_dict()
+    explicit.load_state_dict(weights)
+    explicit.attend = lambda q, k, v: attention(q, k, v)[0]
     theirs.load_state_dict(
         {
             **{name: weights[name] for name in ("norm.weight", "norm.bias")},
@@ -71,15 +103,15 @@ def kept_bytes(module: Callable[[Tensor], Tensor], x: Tensor) -> int:
     return sum(size for place, size in kept.items() if place not in known)
 
 
-def turn_of(function: Callable[..., Tensor], x: Tensor, weights: Sequence[Tensor] = ()) -> Turn:
+def forward_and_backward(layer: nn.Module, x: Tensor) -> Turn:
     """One forward pass, and one backward pass to the input and the weights."""
     x = x.detach().requires_grad_()
     up = torch.randn_like(x)
 
     def turn(number: int) -> float:
-        function(x).backward(up)
-        for one in (x, *weights):
-            one.grad = None
+        layer(x).backward(up)
+        x.grad = None
+        layer.zero_grad()
         return 1.0
 
     return turn
@@ -92,12 +124,9 @@ def pixels(plan: Plan) -> Iterator[Comparison]:
     for side in TINY_SIDES if plan.tiny else SIDES:
         batch = (TINY_PIXELS if plan.tiny else PIXELS) // side**2
         x = torch.randn(batch, channels, side, side, device=plan.device)
-        case = (
-            f"{side} × {side} pixels, batch {batch}, channels {channels}, heads {heads}, forward and backward"
-        )
         sizes = (f"{name} {kept_bytes(layer, x) / 2**20:.1f} MiB" for name, layer in found.items())
-        comparison = Comparison(
-            "pixels", case, "s", OURS, notes=[f"kept for the gradient: {', '.join(sizes)}"]
-        )
-        turns = {name: turn_of(layer, x, list(layer.parameters())) for name, layer in found.items()}
+        case = f"{side} × {side} pixels, batch {batch}, channels {channels}, heads {heads}"
+        comparison = Comparison("pixels", f"{case}, forward and backward", "s", OURS)
+        comparison.notes = [f"kept for the gradient: {', '.join(sizes)}"]
+        turns = {name: forward_and_backward(layer, x) for name, layer in found.items()}
         yield measure(comparison, turns, plan.lasting(0.3))

@@ -60,13 +60,6 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def on_gpus(folder: Path) -> str:
-    """The stored results of GPUs in Markdown: a table for each."""
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-    tables = [as_table(one) for one in found if "gpu" in one["machine"]]
-    return "\n".join(tables) or "Not measured yet.\n"
-
-
 def as_table(stored: dict[str, Any]) -> str:
     """The medians of one machine's rows."""
     machine = stored["machine"]
@@ -81,8 +74,10 @@ def as_table(stored: dict[str, Any]) -> str:
 
 
 def show_gpus(page: Path, folder: Path) -> None:
-    """Write `on_gpus` into its place on a page."""
-    text = PLACE.sub(lambda place: place[1] + on_gpus(folder) + place[2], page.read_text(encoding="utf-8"))
+    """Write the stored results of GPUs into their place on a page, a table for each."""
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    tables = "\n".join(as_table(one) for one in found if "gpu" in one["machine"]) or "Not measured yet.\n"
+    text = PLACE.sub(lambda place: place[1] + tables + place[2], page.read_text(encoding="utf-8"))
     with atomic_path(page) as temporary:
         temporary.write_text(text, encoding="utf-8")
 

@@ -5,20 +5,19 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from course_lib.benchmarks import decoding, language, report, training, vision
-from course_lib.benchmarks.pixels import pixels
+from course_lib.benchmarks import decoding, language, pixels, report, training
 from course_lib.benchmarks.timing import Comparison, Plan
 from course_lib.utils import machine
 from course_lib.utils.progress_bar import tracked
 
 ROWS: dict[str, Callable[[Plan], Iterator[Comparison]]] = {
     "training": training.training,
-    "precision": lambda plan: chain(training.precision(plan), decoding.precision(plan)),
+    "precision": decoding.precision,
     "bucketing": training.bucketing,
     "decoding": lambda plan: chain(decoding.decoding(plan), decoding.recomputing(plan)),
-    "gpt": language.language,
-    "vision": vision.vision,
-    "pixels": pixels,
+    "gpt": lambda plan: chain(language.training(plan), language.continuing(plan)),
+    "vision": pixels.vision,
+    "pixels": pixels.pixels,
 }
 GROUP = "widgets"  # the name for `bench`, which measures them alone
 NOTHING = {"precision": "bf16 is not measurably faster than fp32 on this device"}

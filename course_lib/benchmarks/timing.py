@@ -13,6 +13,7 @@ from course_lib.training.precision import autocast
 from course_lib.utils.device import wait_for
 
 Turn = Callable[[int], int | float]  # round number -> units of work done in it
+Write = Callable[[Tensor], Tensor | list[list[int]]]  # prompts or sources -> generated ids
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,6 @@ class Plan:
     def lasting(self, share: float) -> "Plan":
         """The same plan for this fraction of the time."""
         return replace(self, seconds=self.seconds * share)
-
-    def few(self, share: float, warm_up: int = 1) -> "Plan":
-        """The same for turns that take seconds: three rounds are enough."""
-        return replace(self, seconds=self.seconds * share, least=min(3, self.least), warm_up=warm_up)
 
 
 @dataclass(frozen=True)
@@ -123,57 +120,61 @@ def measure(comparison: Comparison, sides: Mapping[str, Turn], plan: Plan) -> Co
     gc.collect()
     was_enabled = gc.isenabled()
     gc.disable()
+    begin, number = time.perf_counter(), 0
     try:
-        rounds(comparison, sides, plan)
+        while number < plan.least or (number < plan.most and time.perf_counter() - begin < plan.seconds):
+            for name, turn in sides.items():
+                wait_for(plan.device)
+                start = time.perf_counter()
+                amount = turn(number)
+                wait_for(plan.device)
+                comparison.seconds[name].append(time.perf_counter() - start)
+                comparison.amounts[name].append(amount)
+            number += 1
     finally:
         if was_enabled:
             gc.enable()
     return comparison
 
 
-def rounds(comparison: Comparison, sides: Mapping[str, Turn], plan: Plan) -> None:
-    begin, number = time.perf_counter(), 0
-    while number < plan.least or (number < plan.most and time.perf_counter() - begin < plan.seconds):
-        for name, turn in sides.items():
-            wait_for(plan.device)
-            start = time.perf_counter()
-            amount = turn(number)
-            wait_for(plan.device)
-            comparison.seconds[name].append(time.perf_counter() - start)
-            comparison.amounts[name].append(amount)
-        number += 1
-
-
-class Trainer:
+def trainer(
+    objective: nn.Module,
+    batches: Sequence[tuple[Tensor, ...]],
+    plan: Plan,
+    precision: str = "fp32",
+    whole: bool = False,
+) -> Turn:
     """Trains a model on given batches; a turn is one batch, or with `whole` all of them.
 
-    objective: turns a batch into the sum of its losses and their number, which is the work done.
+    objective: turns a batch into the sum of its losses and their number, which is the work done. A step is
+    as in `course_lib.training.trainer`.
     """
+    device = torch.device(plan.device)
+    objective = objective.to(device).train()
+    optimizer = torch.optim.AdamW(objective.parameters(), lr=1e-4, betas=(0.9, 0.98), fused=True)
+    batches = [tuple(part.to(device) for part in batch) for batch in batches]
 
-    def __init__(
-        self,
-        objective: nn.Module,
-        batches: Sequence[tuple[Tensor, ...]],
-        plan: Plan,
-        precision: str = "fp32",
-        whole: bool = False,
-    ):
-        self.device, self.precision, self.whole = torch.device(plan.device), precision, whole
-        self.objective = objective.to(self.device).train()
-        self.optimizer = torch.optim.AdamW(objective.parameters(), lr=1e-4, betas=(0.9, 0.98), fused=True)
-        self.batches = [tuple(part.to(self.device) for part in batch) for batch in batches]
+    def turn(number: int) -> int:
+        counts = []
+        for batch in batches if whole else [batches[number % len(batches)]]:
+            with autocast(device, precision):
+                loss, count = objective(*batch)
+            (loss / count).backward()
+            nn.utils.clip_grad_norm_(objective.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+            counts.append(count)
+        return int(sum(counts))
 
-    def step(self, batch: tuple[Tensor, ...]) -> Tensor | int:
-        """One training step, as in `course_lib.training.trainer`; returns the number of losses."""
-        with autocast(self.device, self.precision):
-            loss, count = self.objective(*batch)
-        (loss / count).backward()
-        nn.utils.clip_grad_norm_(self.objective.parameters(), 1.0)
-        self.optimizer.step()
-        self.optimizer.zero_grad()
-        return count
+    return turn
 
-    def turn(self, number: int) -> int:
-        """Take the steps of one turn; returns the work done."""
-        some = self.batches if self.whole else [self.batches[number % len(self.batches)]]
-        return int(sum(self.step(batch) for batch in some))
+
+def writing(write: Write, prompts: Sequence[Tensor], work: int = 1) -> Turn:
+    """Writes for one batch of prompts in each turn. work: units done for each prompt."""
+
+    def turn(number: int) -> int:
+        batch = prompts[number % len(prompts)]
+        write(batch)
+        return work * len(batch)
+
+    return turn

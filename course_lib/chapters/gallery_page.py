@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Sequence
+from pathlib import Path
 
 import ipywidgets
 
@@ -12,40 +13,7 @@ from course_lib.widgets.explorer import Explorer, choice
 from course_lib.widgets.layout import AccessibleNames
 from course_lib.widgets.speaker_notes import SpeakerNotes
 
-# Buttons rather than tabs: they wrap on a narrow page and also work with the keyboard in ipywidgets 7.
-# For the projector, the page is as high as the window, and the picture takes what the rest leaves.
-STYLE = """<style>
-.course-gallery, .course-gallery .widget-box { overflow: visible; }
-.course-gallery .course-names, .course-gallery .course-style { display: none; }
-.course-gallery .course-menu { width: auto; height: auto; padding: 0 6px; flex-wrap: wrap; }
-.course-gallery .course-menu .jupyter-button { width: auto; height: auto; line-height: 1.3;
-  padding: 0.15em 0.5em; white-space: nowrap; overflow: visible; margin: 1px; }
-.course-gallery .course-menu .jupyter-button.mod-active { font-weight: bold; text-decoration: underline; }
-.course-gallery .course-menu .widget-toggle-buttons { display: flex; width: auto; height: auto; }
-.course-gallery .course-menu .widget-label { flex: none; width: 5em; height: auto; line-height: 1.3;
-  padding-top: 0.15em; text-align: left; margin-right: 0.4em; }
-.course-gallery .course-heading { height: auto; padding: 0 6px; }
-.course-gallery .course-heading .widget-html-content { display: flex; flex-wrap: wrap; align-items: baseline;
-  gap: 0 1em; line-height: 1.4; }
-.course-gallery h2, .course-gallery p { margin: 0; }
-.course-gallery .course-top { overflow: visible; align-items: baseline; }
-.course-gallery .course-top > :first-child { flex: 1; }
-.course-gallery .course-notes-button { width: auto; height: auto; line-height: 1.3; padding: 0.15em 0.5em; }
-.course-gallery :focus-visible { outline: 3px solid #0b62c4; outline-offset: 2px; }
-.course-large { --course-letters: clamp(18px, 1.6vw, 36px); }
-.course-large .course-menu *, .course-large .course-heading *, .course-large .course-notes-button {
-  font-size: var(--course-letters); }
-.course-large .course-heading h2 { font-size: calc(1.2 * var(--course-letters)); }
-@media (min-width: 62rem) {
-  .course-large { height: calc(100vh - 2rem); --course-window: yes; }
-  .course-large .course-room, .course-large .course-exhibit, .course-large .course-explorer,
-  .course-large .course-frame { flex: 1 1 0; min-height: 0; }
-  .course-large .course-explorer { display: flex; flex-flow: column; }
-  .course-large .course-frame { grid-template-rows: auto minmax(0, 1fr) auto; } /* stacked: text in sight */
-  .course-large .course-frame:not(.course-tall) > .course-words.course-words { max-height: 33vh;
-    overflow: auto; } /* the picture comes first */
-}
-</style>"""
+STYLE = Path(__file__).with_name("gallery.css").read_text(encoding="utf-8")
 SUMMARY = (
     "buttons for the chapters and their widgets, above the chosen widget with a question for "
     "the class. Notes for the instructor open in a second window. It responds while the notebook is running."
@@ -66,7 +34,7 @@ class Gallery:
         self.chapter = choice("chapter", chapters, tooltips=[CHAPTERS.get(key, "") for key in chapters])
         self.widget = choice("widget", self.titles(chapters[0]))
         self.menu, self.room, self.notes = ipywidgets.VBox(), ipywidgets.VBox(), SpeakerNotes()
-        style = ipywidgets.HTML(STYLE)
+        style = ipywidgets.HTML(f"<style>\n{STYLE}</style>")
         self.box = ipywidgets.VBox([style, self.menu, self.room, AccessibleNames()])
         for part, name in ((self.menu, "menu"), (self.room, "room"), (style, "style"), (self.box, "gallery")):
             part.add_class(f"course-{name}")

@@ -27,9 +27,8 @@ What does a correct answer return?
 def key(notebooks: Path) -> str:
     """All solutions and answers of the chapters, in order, as Markdown."""
     paths = sorted(notebooks.glob("[0-9A][0-9]*_*.ipynb"))
-    return (
-        "\n\n".join(["# Key", *(part for path in paths for part in answers(notebook_io.read(path)))]) + "\n"
-    )
+    parts = [part for path in paths for part in answers(notebook_io.read(path))]
+    return "\n\n".join(["# Key", *parts]) + "\n"
 
 
 def answers(nb: NotebookNode) -> list[str]:
@@ -73,10 +72,8 @@ def question(exercise: Exercise, public: Exercise) -> tuple[str, str] | None:
         result = call(exercise.reference, arguments, exercise.run)
         short = result.error is None and size(result.value) <= MOST and size(arguments) <= MOST
         if short and all(isinstance(one, PLAIN) for one in arguments):
-            given = ", ".join(
-                f"`{name} = {written(one)}`" for name, one in zip(names, arguments, strict=False)
-            )
-            return given, written(result.value)
+            given = zip(names, map(written, arguments), strict=False)
+            return ", ".join(f"`{name} = {one}`" for name, one in given), written(result.value)
     return None
 
 

@@ -93,18 +93,17 @@ def path(text: str) -> Path:
 
 def file(text: str) -> Path:
     """The path of a file that exists."""
-    found = path(text)
-    if not os.path.isfile(found):
-        why = "is a folder, not a file" if os.path.isdir(found) else "does not exist"
-        raise argparse.ArgumentTypeError(f"{shortened(text)} {why}")
-    return found
+    return _existing(text, os.path.isfile, "is a folder, not a file")
 
 
 def folder(text: str) -> Path:
     """The path of a folder that exists."""
-    found = path(text)
-    if not os.path.isdir(found):
-        why = "is a file, not a folder" if os.path.isfile(found) else "does not exist"
+    return _existing(text, os.path.isdir, "is a file, not a folder")
+
+
+def _existing(text: str, holds: Callable[[Path], bool], otherwise: str) -> Path:
+    if not holds(found := path(text)):
+        why = otherwise if os.path.exists(found) else "does not exist"
         raise argparse.ArgumentTypeError(f"{shortened(text)} {why}")
     return found
 

@@ -66,7 +66,7 @@ def is_negative_zero(text: str) -> bool:
 
 
 def number_in(value: Any) -> float | None:
-    """The float in a Python, NumPy or one-element PyTorch number; None for anything else."""
+    """The float in a Python, NumPy or one-element PyTorch number, if there is one."""
     if isinstance(value, float):
         return value
     if type(value).__module__ not in ("torch", "numpy") or getattr(value, "ndim", 1):
@@ -131,20 +131,17 @@ def load_ipython_extension(shell: Any) -> None:
     shell.ast_transformers.append(FormattedValues())
     plain_text = shell.display_formatter.formatters["text/plain"]
     plain_text.for_type(float, lambda value, printer, cycle: printer.text(inside(value)))
-    watch_print()
-    watch_round()
-    watch_arrays()
-
-
-def watch_print() -> None:
-    """`print` shows both readings of the floats among its arguments."""
     original = builtins.print
     builtins.print = lambda *values, **options: original(*map(inside, values), **options)
+    builtins.round = watched_round(builtins.round)
+    from torch._tensor_str import _Formatter
+
+    for printer, name in ((_Formatter, "format"), (FloatingFormat, "__call__")):
+        setattr(printer, name, with_readings(getattr(printer, name)))
 
 
-def watch_round() -> None:
-    """`round` to some decimals returns a float unchanged if it could round either way, so all digits show."""
-    original = builtins.round
+def watched_round(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`round`, but to some decimals, a float that could go either way stays as it is, so all digits show."""
 
     def watched(value: Any, digits: int | None = None) -> Any:
         rounded = original(value) if digits is None else original(value, digits)
@@ -152,15 +149,7 @@ def watch_round() -> None:
             return rounded
         return value if "|" in readings(value, lambda value: repr(original(value, digits))) else rounded
 
-    builtins.round = watched
-
-
-def watch_arrays() -> None:
-    """Tensors and arrays show both readings of their elements."""
-    from torch._tensor_str import _Formatter
-
-    for printer, name in ((_Formatter, "format"), (FloatingFormat, "__call__")):
-        setattr(printer, name, with_readings(getattr(printer, name)))
+    return watched
 
 
 def with_readings(original: Callable[[Any, Any], str]) -> Callable[[Any, Any], str]:

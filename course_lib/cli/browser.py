@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 from course_lib.cli import environment
-from course_lib.cli.venv import SetUpError
+from course_lib.cli.requirements import SetUpError
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 APT = ("apt-get", "install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core")
@@ -20,10 +20,7 @@ def find() -> str | None:
 
 
 def provide() -> None:
-    """Install what is missing: the Python packages with pip; Chromium with apt-get, which needs root.
-
-    Raises SetUpError if that is impossible.
-    """
+    """Install what is missing: the Python packages with pip; Chromium with apt-get, which needs root."""
     environment.provide("browser", "the packages that drive a browser")
     environment.provide("site", "the packages that build the site and the slides")
     if find() is None:

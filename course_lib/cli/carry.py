@@ -8,7 +8,6 @@ with the cell that they belong to, so they never conflict.
 import copy
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,7 +49,8 @@ def merged(base: dict[str, Any], mine: dict[str, Any], new: dict[str, Any]) -> C
     here = -1
     for cell, place in zip(mine["cells"], places, strict=True):
         if place is None:
-            if text(cell).strip() and text(cell) not in (before.get(cell.get("id")), *unnamed(cell, before)):
+            was = [before.get(cell["id"])] if "id" in cell else before.values()
+            if text(cell).strip() and text(cell) not in was:
                 added.setdefault(here, []).append(cell)
                 result.kept.append(label(cell))
             continue
@@ -95,29 +95,17 @@ def places_of(mine: dict[str, Any], new: dict[str, Any]) -> list[int | None]:
     by_id = {cell["id"]: number for number, cell in numbers if "id" in cell}
     by_exercise = {one: number for number, cell in numbers for one in exercises(cell)[:1]}
     by_text = {text(cell): number for number, cell in numbers}
-    ids = [next((one for one in ids_of(cell) if one in by_id), None) for cell in mine["cells"]]
-    taken = {by_id[one] for one in ids if one}
-    places: list[int | None] = []
-    for cell, one in zip(mine["cells"], ids, strict=True):
-        place = by_id[one] if one else None
-        if place is None:
+    ids = [
+        (cell.get("id"), cell.get("metadata", {}).get("id")) for cell in mine["cells"]
+    ]  # Colab's lie there
+    places = [next((by_id[one] for one in both if one in by_id), None) for both in ids]
+    for i, cell in enumerate(mine["cells"]):
+        if places[i] is None:
             place = next((by_exercise[key] for key in exercises(cell)[:1] if key in by_exercise), None)
             if place is None and "id" not in cell:
                 place = by_text.get(text(cell))
-            place = None if place in taken else place
-            taken |= {place} if place is not None else set()
-        places.append(place)
+            places[i] = None if place in places else place
     return places
-
-
-def ids_of(cell: Cell) -> list[str]:
-    """The ids of a cell: Jupyter's, and the one that Colab keeps in the metadata."""
-    return [one for one in (cell.get("id"), cell.get("metadata", {}).get("id")) if one]
-
-
-def unnamed(cell: Cell, before: dict[str | None, str]) -> Iterable[str]:
-    """The texts that a cell without an id may have had before."""
-    return () if "id" in cell else before.values()
 
 
 def put(result: Carried, place: int, cell: Cell) -> None:
@@ -130,7 +118,6 @@ def put(result: Carried, place: int, cell: Cell) -> None:
 
 
 def text(cell: Cell) -> str:
-    """The source of a cell."""
     return "".join(cell.get("source", ""))
 
 
@@ -150,5 +137,10 @@ def tried(cell: Cell) -> bool:
 
 def label(cell: Cell) -> str:
     """A cell in words: its exercises, or how it begins."""
-    first = next((line.strip() for line in text(cell).splitlines() if line.strip()), "an empty cell")
-    return ", ".join(exercises(cell)) or (first if len(first) <= 40 else f"{first[:39]}…")
+    return ", ".join(exercises(cell)) or beginning(text(cell)) or "an empty cell"
+
+
+def beginning(text: str) -> str:
+    """The first line of a text that says anything, shortened; empty if none does."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return line if len(line) <= 40 else f"{line[:39]}…"

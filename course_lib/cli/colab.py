@@ -11,8 +11,7 @@ from pathlib import Path
 from course_lib.cli import front_page
 from course_lib.cli.front_page import BADGE, colab_badge
 from course_lib.cli.github import Repository, branch, origin, repository
-from course_lib.cli.requirements import ROOT, is_repository
-from course_lib.cli.venv import SetUpError
+from course_lib.cli.requirements import ROOT, SetUpError, require_repository
 from course_lib.utils.files import atomic_path
 
 HELP = "points the notebooks' Colab links and setup cells, and the README, at a repository such as your fork"
@@ -74,9 +73,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Stamp all notebooks and the README; returns 0. Raises SetUpError outside the repository."""
-    if not is_repository():
-        raise SetUpError("The notebooks are in the course's repository; run this in a copy of it.")
+    """Stamp all notebooks and the README; returns 0."""
+    require_repository("The notebooks")
     repo = None if args.remove else chosen(args.repo or origin(ROOT), args.branch, stamped_as(ROOT))
     changed = stamp(ROOT, repo)
     if repo:
@@ -85,20 +83,14 @@ def run(args: argparse.Namespace) -> int:
         print("No repository on GitHub is known, so there are no badges. Give --repo owner/name.")
     print(f"changed: {', '.join(path.name for path in changed) or 'nothing'}")
     if changed:
-        about = (
-            f"Badges and setup cells point at {repo.name}"
-            if repo
-            else "Setup cells and the table of notebooks are up to date"
-        )
+        about = "Setup cells and the table of notebooks are up to date"
+        about = f"Badges and setup cells point at {repo.name}" if repo else about
         print(f'Now run:\n    git commit -m "{about}" -- README.md notebooks\n    git push')
     return 0
 
 
 def chosen(asked: Repository | None, branch: str | None, before: Repository | None) -> Repository | None:
-    """The repository to stamp: the one asked for or, failing that, the present one; None if neither is known.
-
-    Raises SetUpError if the address asked for names another branch than `branch`.
-    """
+    """The repository to stamp: the one asked for or, failing that, the present one, if one is known."""
     if asked and asked.branch and branch not in (None, asked.branch):
         raise SetUpError(f"the address names the branch {asked.branch}, --branch names {branch}")
     repo = asked or before
@@ -141,10 +133,7 @@ def stamp(root: Path, repo: Repository | None) -> list[Path]:
 
 
 def stamped(text: str, name: str, repo: Repository | None) -> str:
-    """A notebook's JSON with the setup cell and the badge of this repository.
-
-    Raises SetUpError if it is no notebook, or does not begin as the course's notebooks do.
-    """
+    """A notebook's JSON with the setup cell and the badge of this repository."""
     try:
         notebook = json.loads(text)
     except ValueError:
@@ -155,11 +144,8 @@ def stamped(text: str, name: str, repo: Repository | None) -> str:
         raise SetUpError(f"{name}: the first code cell is not the setup cell; nothing was written")
     lines = [line for line in "".join(first["source"]).splitlines() if not line.startswith(BADGE)]
     prose = "\n".join(lines).lstrip("\n")
-    first["source"] = _lines(f"{colab_badge(repo, name)}\n\n{prose}" if repo else prose)
-    code["source"] = _lines(setup_cell(repo))
+    text = f"{colab_badge(repo, name)}\n\n{prose}" if repo else prose
+    first["source"] = text.splitlines(keepends=True)
+    code["source"] = setup_cell(repo).splitlines(keepends=True)
     code["metadata"] |= {"cellView": "form", "jupyter": {"source_hidden": True}}  # Colab's fold, JupyterLab's
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
-
-
-def _lines(text: str) -> list[str]:
-    return text.splitlines(keepends=True)

@@ -9,7 +9,6 @@ environment.
 
 import argparse
 import csv
-import hashlib
 import importlib.util
 import re
 import subprocess
@@ -17,21 +16,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from course_lib.cli import browser, environment, pip, plain, venv
-from course_lib.cli.environment import ROOT
-from course_lib.cli.requirements import pinned, requirements
-from course_lib.cli.test import NBVAL, shared_out, with_threads
+from course_lib.cli import browser, environment, plain, test, venv
+from course_lib.cli.requirements import ROOT, SetUpError, pinned, require_repository, requirements
 
 HELP = "tests widgets, the setup cell and the notebooks with Colab's versions, in .venv-colab"
 PASSES_ON = True
-SUFFIXES = (".py", ".ipynb")
 USAGE_ERROR = 4  # pytest's exit code
-PLUGINS = (
-    "pytest",
-    "nbval",
-    "xdist",
-    "jaxtyping",
-)  # without one of them, pytest refuses options that the tests use
+PLUGINS = ("pytest", "nbval", "xdist", "jaxtyping")  # without one, pytest refuses options that the tests use
 FOLDER = ROOT / ".venv-colab"
 PINS = ROOT / "tests" / "colab" / "constraints.txt"
 CARRIED = ROOT / "tests" / "colab" / "packages.csv"
@@ -62,8 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make the environment if it is not complete, then run pytest in it; returns its exit code."""
-    if not environment.is_repository():
-        raise environment.SetUpError("The tests are in the course's repository; run this in a copy of it.")
+    require_repository("The tests")
     refuse_unknown(args.rest)
     text = versions(args.own_torch)
     print(differences(text), flush=True)
@@ -75,13 +65,13 @@ def run(args: argparse.Namespace) -> int:
     variables = {**environment.child_environment(), "COURSE_BROWSER": "1"}
     if not args.plain:
         command = pytest(args.rest)
-        return environment.become(command, env=with_threads(command, variables), cwd=ROOT)
+        return environment.become(command, env=test.with_threads(command, variables), cwd=ROOT)
     return run_plain(args.rest, variables)
 
 
 def pytest(rest: list[str]) -> list[str]:
     """The command that runs pytest in `.venv-colab`."""
-    return [str(python()), "-m", "pytest", *arguments(rest)]
+    return [str(venv.python(FOLDER)), "-m", "pytest", *arguments(rest)]
 
 
 def run_plain(rest: list[str], variables: dict[str, str]) -> int:
@@ -90,10 +80,10 @@ def run_plain(rest: list[str], variables: dict[str, str]) -> int:
     Files in `rest` all run on plain kernels.
     """
     failed = 0
-    if not is_chosen(rest):
-        command = pytest([*UNIT_TESTS, *shared_out(), *rest])
-        failed = subprocess.call(command, env=with_threads(command, variables), cwd=ROOT)
-        rest = [*notebooks(), *shared_out(), *rest]
+    if not test.files(rest):
+        command = pytest([*UNIT_TESTS, *test.shared_out(), *rest])
+        failed = subprocess.call(command, env=test.with_threads(command, variables), cwd=ROOT)
+        rest = [*notebooks(), *test.shared_out(), *rest]
     with tempfile.TemporaryDirectory() as folder:
         slow = plain.variables(variables, Path(folder))
         return max(failed, subprocess.call(pytest(rest), env=slow, cwd=ROOT))
@@ -104,10 +94,10 @@ def refuse_unknown(rest: list[str]) -> None:
 
     Where this Python lacks pytest or one of its plugins, options are checked only after the setup.
     """
-    files = [one for one in rest if not one.startswith("-") and one.partition("::")[0].endswith(SUFFIXES)]
-    for one in files:
-        if not (ROOT / one.partition("::")[0]).is_file():
-            raise ValueError(f"no such file: {ROOT / one.partition('::')[0]}")
+    files = test.files(rest)
+    for path in (ROOT / one.partition("::")[0] for one in files):
+        if not path.is_file():
+            raise ValueError(f"no such file: {path}")
     options = [one for one in rest if one not in files]
     if not options or any(importlib.util.find_spec(name) is None for name in PLUGINS):
         return
@@ -118,11 +108,6 @@ def refuse_unknown(rest: list[str]) -> None:
         raise ValueError(f"pytest does not take {' '.join(options)}: {(reasons or [tried.stderr])[-1]}")
 
 
-def is_chosen(rest: list[str]) -> bool:
-    """Whether files are among pytest's arguments."""
-    return any(one.split("::")[0].endswith(SUFFIXES) for one in rest if not one.startswith("-"))
-
-
 def notebooks() -> list[str]:
     """All notebooks of the course, relative to the repository."""
     found = sorted((ROOT / "notebooks").glob("[0-9A][0-9]*_*.ipynb"))
@@ -131,75 +116,48 @@ def notebooks() -> list[str]:
 
 def arguments(rest: list[str]) -> list[str]:
     """pytest's arguments. Files in `rest` replace the default list."""
-    return [*([] if is_chosen(rest) else [*UNIT_TESTS, *notebooks(), *shared_out()]), *NBVAL, *rest]
-
-
-def python() -> Path:
-    """The Python inside `.venv-colab`, whether it exists or not."""
-    return FOLDER / venv.python().relative_to(venv.VENV)
+    everything = [*UNIT_TESTS, *notebooks(), *test.shared_out()]
+    return [*([] if test.files(rest) else everything), *test.NBVAL, *rest]
 
 
 def versions(own_torch: bool = False) -> str:
     """The exact versions, as pip reads them; `own_torch` replaces Colab's PyTorch with the course's."""
     text = PINS.read_text(encoding="utf-8")
-    for name in venv.WITH_TORCH if own_torch else ():
+    for name in ("torch", "torchvision") if own_torch else ():
         text = re.sub(rf"^{name}==.*$", pinned(name), text, flags=re.MULTILINE)
     return text
-
-
-def pin(text: str, name: str) -> str:
-    """The line of `text` that holds the version of `name`."""
-    return next(line for line in text.splitlines() if line.partition("==")[0] == name)
 
 
 def differences(text: str) -> str:
     """One line that says how an environment of these versions, with this Python, differs from Colab's."""
     with CARRIED.open(encoding="utf-8", newline="") as file:
         colabs = {row["name"]: row["version"] for row in csv.DictReader(file)}
-    here = {
-        "python": ".".join(map(str, sys.version_info[:2])),
-        "torch": pin(text, "torch").partition("==")[2],
-    }
+    torch = pinned("torch", text).partition("==")[2]
+    here = {"python": ".".join(map(str, sys.version_info[:2])), "torch": torch}
     other = [f"{name} {here[name]} (Colab: {colabs[name]})" for name in here if here[name] != colabs[name]]
     return "Colab's versions" + (f", except {' and '.join(other)}." if other else " throughout.")
 
 
 def is_ready(text: str) -> bool:
     """Whether `.venv-colab` is complete and was made from these versions."""
-    stamp = FOLDER / venv.STAMP
-    return python().exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == fingerprint(text)
+    return venv.is_stamped(FOLDER, made_from(text))
 
 
-def fingerprint(text: str) -> str:
-    """A digest of what `.venv-colab` is made from."""
-    settings = FOLDER / "pyvenv.cfg"
-    made_by = settings.read_text(encoding="utf-8") if settings.exists() else ""
-    return hashlib.sha256("\0".join([text, *wanted(), str(ROOT), made_by]).encode()).hexdigest()
-
-
-def wanted() -> list[str]:
-    """What is installed in addition to PyTorch: all requirements of the course and its tests."""
-    return requirements(("dev", "browser"))
+def made_from(text: str) -> list[str]:
+    """These versions, and what is installed in them: all requirements of the course and its tests."""
+    return [text, *requirements(("dev", "browser"))]
 
 
 def set_up(text: str) -> None:
-    """Make `.venv-colab` from these versions, or finish one that is incomplete or out of date.
-
-    Safe to interrupt and repeat. Raises SetUpError, saying what to do.
-    """
+    """Make `.venv-colab`, or finish one that is incomplete or out of date. Safe to interrupt and repeat."""
     if is_ready(text):
         return
     print(f"Setting up {FOLDER} with these versions.", flush=True)
     try:
-        if not pip.works(python()):
-            subprocess.run([sys.executable, "-m", "venv", "--clear", FOLDER], check=True)
-        pip.forget_interrupted(FOLDER)
+        venv.make(FOLDER)
         exact = FOLDER / "constraints.txt"
         exact.write_text(text, encoding="utf-8")
-        first = [pin(text, name) for name in venv.WITH_TORCH]
-        venv.install_torch(python(), FOLDER, first, ["-c", str(exact)])
-        what = "Colab's versions of what the course needs"
-        pip.install(python(), ["-c", str(exact), *wanted()], what, FOLDER / "pip.log")
-    except (pip.PipError, subprocess.CalledProcessError, OSError) as problem:
-        raise venv.SetUpError(str(problem)) from None
-    (FOLDER / venv.STAMP).write_text(fingerprint(text), encoding="utf-8")
+        venv.fill(FOLDER, exact, made_from(text)[1:], "Colab's versions of what the course needs")
+        venv.set_stamp(FOLDER, made_from(text))
+    except OSError as problem:
+        raise SetUpError(str(problem)) from None

@@ -10,7 +10,6 @@ HELP = "lists the data sets; with names, downloads and verifies them"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The sets to fetch; none to list all."""
     parser.add_argument("names", nargs="*", metavar="name", help="data sets to download and verify")
 
 
@@ -20,7 +19,7 @@ def run(args: argparse.Namespace) -> int:
         print("\n\n".join(described(name) for name in datasets.list_datasets()))
         print("\nTo download and verify: python -m course_lib data <name> …")
         return 0
-    return int(sum([not verified(name) for name in args.names]) > 0)
+    return int(not all([verified(name) for name in args.names]))
 
 
 def described(name: str) -> str:
@@ -45,10 +44,6 @@ def verified(name: str) -> bool:
 def places(files: list[Path]) -> str:
     """The folder or files of a set, and their total size."""
     where = files if len(files) == 1 else dict.fromkeys(file.parent for file in files)
-    return f"{' and '.join(map(str, where))} ({sum(map(size, files)) / 1e6:.1f} MB)"
-
-
-def size(path: Path) -> int:
-    """The size in bytes of a file, or of all files in a folder."""
-    files = [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
-    return sum(one.stat().st_size for one in files)
+    inside = (one for file in files for one in (file, *file.rglob("*")) if one.is_file())
+    megabytes = sum(one.stat().st_size for one in inside) / 1e6
+    return f"{' and '.join(map(str, where))} ({megabytes:.1f} MB)"

@@ -36,7 +36,7 @@ class Finding:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """No arguments."""
+    pass
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,30 +55,20 @@ def run(args: argparse.Namespace) -> int:
 
 
 def bare() -> bool:
-    """Whether this is a Python outside any environment, before the first `lab` or `test`."""
+    """Whether this is a Python outside any environment, before `.venv` is made."""
     return environment.is_repository() and not environment.activated() and bool(requirements.missing())
 
 
 def place() -> Iterator[Finding]:
     """The Python version, and its environment."""
-    version = sys.version.split()[0]
     newer = sys.version_info >= (3, 14)
-    yield Finding(
-        f"Python {version}, {sys.executable}",
-        "The course is tested with Python 3.11 to 3.13." if newer else "",
-    )
+    tested = "The course is tested with Python 3.11 to 3.13." if newer else ""
+    yield Finding(f"Python {sys.version.split()[0]}, {sys.executable}", tested)
     yield Finding(f"on {kind()}")
-
-    for file in in_the_way():
-        yield Finding(f"{file} takes the place of Python's own module", "rename it")
-
-
-def in_the_way() -> list[Path]:
-    """Files here or beside the notebooks that Python would import in place of its own modules."""
-    folders = {Path.cwd(), environment.ROOT / "notebooks"}
-    return sorted(
-        path for folder in folders for path in folder.glob("*.py") if path.stem in sys.stdlib_module_names
-    )
+    for folder in sorted({Path.cwd(), environment.ROOT / "notebooks"}):  # before the standard library
+        for file in sorted(folder.glob("*.py")):
+            if file.stem in sys.stdlib_module_names:
+                yield Finding(f"{file} takes the place of Python's own module", "rename it")
 
 
 def kind() -> str:
@@ -111,9 +101,8 @@ def packages() -> Iterator[Finding]:
     if bare():
         yield Finding(f"packages: {named(lacking)}", "python -m course_lib lab", required=True)
         return
-    for name in SHOWN:
-        if requirements.installed(name):
-            yield Finding(f"{name} {requirements.installed(name)}")
+    for name in filter(requirements.installed, SHOWN):
+        yield Finding(f"{name} {requirements.installed(name)}")
     for one in lacking:
         yield Finding(one, f'{install()} "{one.partition(" ")[0]}"', required=True)
     if not lacking:
@@ -136,9 +125,8 @@ def tools() -> Iterator[Finding]:
         return
     lacking = [one for one in requirements.missing(("dev",)) if one not in requirements.missing()]
     if lacking:
-        yield Finding(
-            f"for lab and test: {named(lacking)}", "python -m course_lib lab   (installs them in .venv)"
-        )
+        fix = "python -m course_lib lab   (installs them in .venv)"
+        yield Finding(f"for lab and test: {named(lacking)}", fix)
     else:
         yield Finding("the packages of lab and test")
 
@@ -153,23 +141,19 @@ def graphics() -> Iterator[Finding]:
         again = f'{install()} --force-reinstall "{requirements.requirements()[0]}"'
         if venv.is_current():  # which holds the build that fits this machine
             again = "delete the folder .venv, then run: python -m course_lib lab"
-        fix = explanation(problem) or again
-        yield Finding(f"torch does not load: {problem}", fix, required=True)
+        yield Finding(f"torch does not load: {problem}", explanation(problem) or again, required=True)
         return
     for one in (found := devices_here()[1:]):
         yield Finding(", ".join(filter(None, (f"{one}: {device_name(one)}", memory(one)))))
-    if found:
-        native = multiplies_bf16(found[0])
-        yield Finding(
-            "bf16 is supported" if native else "bf16 is only emulated here: training uses fp16 instead"
-        )
+    if found and multiplies_bf16(found[0]):
+        yield Finding("bf16 is supported")
+    elif found:
+        yield Finding("bf16 is only emulated here: training uses fp16 instead")
     elif shutil.which("nvidia-smi"):
-        yield Finding(
-            f"an NVIDIA device, but this torch ({torch.__version__}) cannot use it",
-            "delete .venv and run `lab` again, which then installs the CUDA build; or update the driver"
-            if venv.is_current()
-            else "choose the CUDA build at https://pytorch.org/get-started/locally, or update the driver",
-        )
+        fix = "choose the CUDA build at https://pytorch.org/get-started/locally, or update the driver"
+        if venv.is_current():
+            fix = "delete .venv and run `lab` again, which then installs the CUDA build; or update the driver"
+        yield Finding(f"an NVIDIA device, but this torch ({torch.__version__}) cannot use it", fix)
     else:
         yield Finding(f"no GPU: the course runs on the CPU, {os.cpu_count()} cores")
 
@@ -201,10 +185,5 @@ def data() -> Iterator[Finding]:
         yield Finding(f"data sets: cannot check ({problem})", "install the packages that are missing")
         return
     for name, path in places.items():
-        yield (
-            Finding(f"data set {name}: {path}")
-            if path
-            else Finding(
-                f"data set {name}: not on this machine", f"python -m course_lib data {name}   (downloads it)"
-            )
-        )
+        fix = "" if path else f"python -m course_lib data {name}   (downloads it)"
+        yield Finding(f"data set {name}: {path or 'not on this machine'}", fix)

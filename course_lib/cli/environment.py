@@ -12,19 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.cli import pip, venv
-from course_lib.cli.requirements import ROOT, is_repository, missing, requirements
-from course_lib.cli.venv import WINDOWS, SetUpError
+from course_lib.cli.requirements import ROOT, SetUpError, is_repository, missing, requirements
+from course_lib.cli.venv import WINDOWS
 from course_lib.utils.home import spare_home
 
 __all__ = ["ROOT", "SetUpError", "become", "child_environment", "ensure", "is_repository", "provide"]
 
 
 def ensure(extras: Sequence[str] = (), enough: Sequence[str] = ()) -> None:
-    """Return if this Python has all requirements; otherwise restart the command in `.venv`'s Python.
+    """Return if this Python has all requirements; otherwise make `.venv` and restart the command there.
 
     enough: modules with which this Python will do where there is no `.venv`: a machine with a GPU may have
     its own PyTorch, and no network.
-    Makes `.venv` if necessary. Raises SetUpError if that is impossible.
     """
     if venv.is_current():
         if not venv.is_ready():
@@ -51,17 +50,10 @@ def ensure(extras: Sequence[str] = (), enough: Sequence[str] = ()) -> None:
 
 
 def provide(extra: str, what: str) -> None:
-    """Install the packages of an extra into this Python, if any is missing; what: their purpose, in words.
-
-    Raises SetUpError if that is impossible.
-    """
-    if not missing((extra,)):
-        return
-    exact = ["-c", str(ROOT / "constraints.txt")] if is_repository() else []
-    try:
+    """Install the packages of an extra into this Python, if any is missing; what: their purpose, in words."""
+    if missing((extra,)):
+        exact = ["-c", str(ROOT / "constraints.txt")] if is_repository() else []
         pip.install(Path(sys.executable), [*exact, *requirements((extra,))], f"{what} into {sys.prefix}")
-    except pip.PipError as problem:
-        raise SetUpError(str(problem)) from None
 
 
 def activated() -> bool:
@@ -75,12 +67,9 @@ def start_again() -> None:
 
 
 def become(command: Sequence[str], **more: Any) -> int:
-    """Replace this process by another program, so that signals reach it; more: its `env` and `cwd`.
-
-    Windows cannot replace a process: there we wait for it, and return its exit code.
-    """
+    """Replace this process by another program, so that signals reach it; more: its `env` and `cwd`."""
     sys.stdout.flush()
-    if WINDOWS:
+    if WINDOWS:  # which cannot replace a process: we wait for it, and return its exit code
         return subprocess.call(command, **more)
     os.chdir(more.get("cwd", "."))
     os.execve(command[0], command, more.get("env", os.environ))

@@ -42,11 +42,14 @@ if (!window.DecompressionStream || ![].at) document.getElementById("old").hidden
 
 def page(chapters: str | None = None) -> str:
     """The page. chapters: where the pages of the notebooks are, for links; None for a page by itself."""
+    own, more = model("translator"), {"step": START["translator"]}
     data = {
         "examples": EXAMPLES,
         "tour": TOUR,
         "chapters": chapters,
-        "traces": {sentence: packed(sentence) for sentence in EXAMPLES["translator"]},
+        "traces": {
+            one: packed(*pack(trace("translator", one), *own)) | more for one in EXAMPLES["translator"]
+        },
     }
     about = json.dumps(page_gpt.about()).encode()
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
@@ -54,20 +57,20 @@ def page(chapters: str | None = None) -> str:
         home=HOME if chapters is not None else "",
         old=OLD_BROWSER,
         reads=MAX_SOURCE,
-        traces=json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
+        traces=in_script(data),
         gpt=json.dumps({"about": compressed(about), "weights": compressed(page_gpt.weights())}),
         module=joined("model_page.js"),
     )
 
 
-def packed(sentence: str) -> dict[str, Any]:
-    """The trace of a translation, for the page."""
-    header, numbers = pack(trace("translator", sentence), *model("translator"))
-    return {
-        "header": compressed(json.dumps(header).encode()),
-        "numbers": compressed(numbers),
-        "step": START["translator"],
-    }
+def packed(header: dict[str, Any], numbers: bytes) -> dict[str, Any]:
+    """A trace or a recording, for a page."""
+    return {"header": compressed(json.dumps(header).encode()), "numbers": compressed(numbers)}
+
+
+def in_script(data: Any) -> str:
+    """Data as JSON, in which nothing ends the script that it is part of."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def compressed(data: bytes) -> str:

@@ -17,6 +17,7 @@ def add_arguments(parser):
 
 def run(args) -> int:
     """Write model and tokenizer. Raises ValueError for a model that the package has no class for."""
+    from course_lib.pretrained.vit import save_for_timm
     from course_lib.utils.files import atomic_path
 
     args.device = args.device or "cpu"
@@ -30,18 +31,14 @@ def run(args) -> int:
     try:
         with atomic_path(out) as room:
             room.mkdir()
-            (write_for_timm if args.to == "timm" else write_for_transformers)(found, room)
+            if args.to == "timm":
+                save_for_timm(found.model, room, found.classes)
+            else:
+                write_for_transformers(found, room)
     except ValueError as error:
         raise ValueError(f"{found.folder}: {error}{HINTS.get(found.task, '')}") from None
     print(f"The model is in {out}.")
     return 0
-
-
-def write_for_timm(found, folder) -> None:
-    """Write an image classifier for timm."""
-    from course_lib.pretrained.vit import save_for_timm
-
-    save_for_timm(found.model, folder, found.classes)
 
 
 def write_for_transformers(found, folder) -> None:

@@ -43,11 +43,8 @@ def filled(text: str, notebooks: Mapping[str, str], memory: str, repo: Repositor
         "notebooks": lambda old: table(old, notebooks, dict(MEMORY.findall(memory)), repo),
     }
     for part, make in parts.items():
-        begin, end = mark(part, "begin"), mark(part, "end")
-        if begin in text and end in text:
-            before, rest = text.split(begin, 1)
-            old, after = rest.split(end, 1)
-            text = f"{before}{begin}\n{make(old)}\n{end}{after}"
+        between = rf"(?s)(?<={mark(part, 'begin')}).*?(?={mark(part, 'end')})"
+        text = re.sub(between, lambda old, make=make: f"\n{make(old[0])}\n", text, count=1)
     return text
 
 
@@ -71,17 +68,20 @@ def badges(repo: Repository | None, notebook: str) -> str:
 def start(repo: Repository | None) -> str:
     """The commands from nothing to the open notebooks."""
     name = repo.name if repo else "OWNER/NAME"
-    lines = [f"git clone https://github.com/{name}.git", f"cd {name.partition('/')[2]}"]
-    return "\n".join(["```bash", *lines, "python -m course_lib lab", "```"])
+    clone = f"git clone https://github.com/{name}.git\ncd {name.partition('/')[2]}"
+    return f"```bash\n{clone}\npython -m course_lib lab\n```"
 
 
 def table(old: str, notebooks: Mapping[str, str], memory: Mapping[str, str], repo: Repository | None) -> str:
     """The table of notebooks: picture, title, minutes, link to Colab; from `old`, what else was written."""
-    head = ["| figure | notebook | time |", "|---|---|---|"]  # without the first word, phones show no figure
-    if repo:
-        head = [line + more for line, more in zip(head, (" open |", "---|"), strict=True)]
+    columns = [
+        "figure",
+        "notebook",
+        "time",
+        *(["open"] if repo else []),
+    ]  # without the first, phones show none
     rows = [_row(name, text, old, memory, repo) for name, text in notebooks.items()]
-    return "\n".join([*head, *rows])
+    return "\n".join([f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}", *rows])
 
 
 def _row(name: str, text: str, old: str, memory: Mapping[str, str], repo: Repository | None) -> str:

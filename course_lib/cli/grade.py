@@ -71,11 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Grade all notebooks and write the tables and the page.
-
-    Returns 0 whatever the grades, and 1 if somebody handed in files but no notebook. Raises ValueError if
-    there is nothing to grade.
-    """
+    """Grade all notebooks; returns 1 if anyone handed in files but no notebook, and 0 whatever the grades."""
     known = catalogue()
     chapters = {one.partition(".")[0] for one in known}
     if args.chapter and args.chapter not in chapters:
@@ -142,8 +138,8 @@ def write(folder: Path, results: list[Graded], notes: list[str]) -> None:
     exercises = [one for one in catalogue().values() if one.id.partition(".")[0] in chapters]
     mark = "\ufeff"  # tells spreadsheets that a table is UTF-8
     texts = {
-        "grades.csv": mark + report.as_csv(results, exercises),
-        "totals.csv": mark + report.totals_as_csv(results, exercises),
+        "grades.csv": mark + report.as_csv(report.grades(results, exercises)),
+        "totals.csv": mark + report.as_csv(report.totals(results, exercises)),
         "grades.html": report.as_page(results, exercises, notes),
     }
     for name, text in texts.items():

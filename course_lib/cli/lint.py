@@ -37,10 +37,7 @@ SOLUTION = re.compile(r"<details>\s*<summary>.*?</summary>.*?```python\n.*?```.*
 
 
 def problems(notebook_path: str | Path) -> list[str]:
-    """The problems of a stored notebook, one line each; an empty list if there are none.
-
-    Raises FileNotFoundError if there is no such file.
-    """
+    """The problems of a stored notebook, one line each."""
     path = Path(notebook_path)
     size = path.stat().st_size
     found = [f"the file has {size:,} bytes, more than {MAX_BYTES:,}"] if size > MAX_BYTES else []
@@ -145,44 +142,41 @@ def _text_problems(text: str) -> Iterator[str]:
 
 def _picture_problems(data: dict, after: dict) -> Iterator[str]:
     """What is wrong with the pictures of an output, given the data of the output that comes after it."""
-    html, words = _Pictures(data.get("text/html", "")), data.get("text/plain", "").strip()
-    if "image/svg+xml" in data or html.svg:
+    html, words = data.get("text/html", ""), data.get("text/plain", "").strip()
+    found = tags(html)
+    if "image/svg+xml" in data or "data:image/svg" in html or any(tag == "svg" for tag, _ in found):
         yield "stores an SVG, which nbval compares byte by byte: use show(fig, alt=…)"
-    elif html.data_uri:
+    elif any(values.get("src", "").startswith("data:") for _, values in found):
         yield "a picture inside HTML, which a page that sanitizes it does not show: use show(fig, alt=…)"
     picture = "image/png" in data or "image/jpeg" in data
-    named = words and words in _Pictures(after.get("text/html", "")).titles
-    if (picture and not named) or not all(html.alts):
+    spoken = [values for _, values in tags(after.get("text/html", "")) if values.get("role") == "img"]
+    named = words and words in [values.get("title", "").strip() for values in spoken]
+    if (picture and not named) or _has_no_alt(html):
         yield "a picture without alt text: use show(fig, alt=…)"
     if words.startswith("Widget: ") and not picture:
         yield "a widget without a picture: use show_widget(box, text, picture)"
 
 
-class _Pictures(HTMLParser):
-    """The alt texts of the pictures in a piece of HTML, the titles of their stand-ins, and their kinds."""
+def _has_no_alt(html: str) -> bool:
+    """Whether a picture in a piece of HTML has no alt text."""
+    return not all(values.get("alt", "").strip() for tag, values in tags(html) if tag == "img")
 
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.alts: list[str] = []
-        self.titles: list[str] = []
-        self.svg = "data:image/svg" in text
-        self.data_uri = False
-        self.feed(text)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = dict(attrs)
-        self.svg = self.svg or tag == "svg"
-        self.data_uri = self.data_uri or (values.get("src") or "").startswith("data:")
-        if tag == "img":
-            self.alts.append((values.get("alt") or "").strip())
-        if values.get("role") == "img":
-            self.titles.append((values.get("title") or "").strip())
+def tags(html: str) -> list[tuple[str, dict[str, str]]]:
+    """The tags of a piece of HTML, each with its attributes."""
+    found: list[tuple[str, dict[str, str]]] = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, pairs: found.append(
+        (tag, {key: value or "" for key, value in pairs})
+    )
+    parser.feed(html)
+    return found
 
 
 def words_for_pictures(nb: Notebook) -> Iterator[str]:
     """Pictures in the text have alt text, too."""
     for place, cell in nb.of_type("markdown"):
-        if re.search(r"!\[\s*\]", cell.source) or not all(_Pictures(cell.source).alts):
+        if re.search(r"!\[\s*\]", cell.source) or _has_no_alt(cell.source):
             yield f"{place}: a picture without alt text"
 
 

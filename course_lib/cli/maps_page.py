@@ -6,7 +6,6 @@ Each map answers as its widget did when its controls went through their values. 
 """
 
 import html
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
@@ -19,7 +18,7 @@ from course_lib.chapters.ch03_heads.heads_widget import SENTENCE
 from course_lib.chapters.ch07_language_models import logit_lens_widget, text_attention_widget
 from course_lib.chapters.gallery import exhibits, maker
 from course_lib.cli.explorer_page import EXAMPLES as MODEL_EXAMPLES
-from course_lib.cli.explorer_page import HOME, OLD_BROWSER, compressed, write_page
+from course_lib.cli.explorer_page import HOME, OLD_BROWSER, in_script, packed, write_page
 from course_lib.experiments.real_translator import real_translator
 from course_lib.widgets.map_explorer import MapExplorer
 from course_lib.widgets.modules import joined
@@ -75,21 +74,16 @@ def recording(name: str) -> dict[str, Any]:
     """What the widget of this name shows, for JSON: see `Recorder`; its parts are compressed."""
     explorer = (MAKERS.get(name) or maker(name))()
     found = Recorder(explorer, CONTROLS[name]).recording()
-    parts = [
-        {"header": compressed(json.dumps(header).encode()), "numbers": compressed(numbers)}
-        for header, numbers in found["parts"]
-    ]
-    return found | {"parts": parts}
+    return found | {"parts": [packed(*part) for part in found["parts"]]}
 
 
 def data_script(name: str) -> str:
     """A recording as a script: a page from a disk may load that, but no JSON."""
-    text = json.dumps(recording(name), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    return f"(window.courseMaps ??= {{}}).{name} = {text};\n"
+    return f"(window.courseMaps ??= {{}}).{name} = {in_script(recording(name))};\n"
 
 
 def code_script() -> str:
-    """The script that opens the maps of a page; a page may load it more than once."""
+    """The script that opens the maps of a page, which may load it more than once."""
     return f'(() => {{\n"use strict";\n{joined("static_maps.js")}\n}})();\n'
 
 

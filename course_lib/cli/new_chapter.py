@@ -26,7 +26,6 @@ TITLE_PATTERN = r"[^\W_](?:[^|\\\"{}]*\S)?"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which number, which title."""
     number = arguments.matching(CHAPTER, "a chapter such as 12, 12b (for going deeper) or A5 (an appendix)")
     title = arguments.matching(f"(?u:{TITLE_PATTERN})", 'a title in one line without | \\ " { }')
     parser.add_argument("number", type=number, help="such as 12; 12b shares the folder of 12")

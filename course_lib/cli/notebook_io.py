@@ -1,6 +1,8 @@
 """Notebook files: read unchanged, cleaned of what varies from run to run, written atomically."""
 
+import base64
 import hashlib
+import io
 import json
 import re
 from dataclasses import dataclass
@@ -8,7 +10,9 @@ from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
+from PIL import Image
 
+from course_lib.cli.carry import beginning
 from course_lib.utils.chapters import CHAPTER
 from course_lib.utils.files import atomic_path
 
@@ -26,7 +30,7 @@ KEPT_IN_CELLS = {"tags", "slideshow", "cellView", "jupyter"}
 
 @dataclass(frozen=True)
 class Notebook:
-    """A notebook as stored; `number` is a chapter's (03, 03b, A1), None for other notebooks."""
+    """A notebook as stored; number: see `chapter_of`."""
 
     number: str | None
     metadata: NotebookNode
@@ -36,8 +40,7 @@ class Notebook:
     def load(cls, path: Path) -> "Notebook":
         """Raises ValueError for anything but a notebook of format 4."""
         nb = read(path)
-        digits = re.match(rf"{CHAPTER}(?=_)", path.name)
-        return cls(digits and digits[0], nb.metadata, nb.cells)
+        return cls(chapter_of(path), nb.metadata, nb.cells)
 
     def of_type(self, cell_type: str) -> list[tuple[str, NotebookNode]]:
         """The cells of one type, each with its place in words."""
@@ -45,17 +48,24 @@ class Notebook:
         return [(where, cell) for where, cell in places if cell.cell_type == cell_type]
 
 
+def chapter_of(path: Path) -> str | None:
+    """The chapter (03, 03b, A1) with which the name of a notebook begins; None for other notebooks."""
+    found = re.match(rf"{CHAPTER}(?=_)", path.name)
+    return found and found[0]
+
+
+def image(png: str) -> Image.Image:
+    """A picture that a notebook stores. Raises OSError or ValueError if it is none."""
+    return Image.open(io.BytesIO(base64.b64decode(png)))
+
+
 def place(number: int, cell: NotebookNode) -> str:
     """A cell's place in words: its number, counted from 1, and how it begins."""
-    line = next((line.strip() for line in cell.source.splitlines() if line.strip()), "empty")
-    return f"cell {number} ({line if len(line) <= 40 else line[:39] + '…'})"
+    return f"cell {number} ({beginning(cell.source) or 'empty'})"
 
 
 def read(path: Path) -> NotebookNode:
-    """The notebook exactly as stored, nothing added or repaired.
-
-    Raises ValueError for anything but a notebook of format 4.
-    """
+    """The notebook exactly as stored. Raises ValueError for anything but a notebook of format 4."""
     try:
         version = json.loads(path.read_text(encoding="utf-8"))["nbformat"]
         nb = nbformat.v4.reads(path.read_text(encoding="utf-8"))

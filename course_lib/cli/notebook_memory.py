@@ -23,10 +23,7 @@ CELL_SECONDS = 900
 
 
 def peak(path: Path, timeout: int = CELL_SECONDS) -> int:
-    """Run a notebook in a new kernel and return that kernel's peak memory in bytes; changes no file.
-
-    Raises NotebookFailed if a cell raises, or takes longer than `timeout` seconds.
-    """
+    """The peak memory in bytes of a new kernel that runs a notebook; changes no file."""
     nb = notebook_io.read(path)
     nb.cells.append(new_code_cell(ASK))
     execute(nb, path.resolve().parent, timeout)
@@ -42,7 +39,6 @@ def row(path: Path, size: int) -> str:
 
 
 def main() -> None:
-    """Measure, and print each row as soon as it is known."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("notebooks", nargs="*", type=Path, help="files (default: all in notebooks/)")
     paths = parser.parse_args().notebooks or sorted((ROOT / "notebooks").glob("*.ipynb"))

@@ -9,59 +9,20 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from course_lib.cli.requirements import SetUpError
 from course_lib.utils.network import CAUSES
 
-INTEL_MAC = (
-    "PyTorch has no version for Macs with an Intel chip since 2.2.2, and the course needs 2.11.\n"
-    "Use the course on Colab, or on another computer."
-)
-ADVICE = (
-    (
-        r"No space left|Errno 28\b|not enough space|Disk quota exceeded|Errno 122\b|WinError 112\b",
-        "The disk, or your share of it, is full. Free some space, then run the command again.",
-    ),
-    (
-        r"Long Path|WinError 206\b|File name too long",
-        "The path of this folder is too long. Move the course to a short one, such as C:\\course.",
-    ),
-    (
-        r"being used by another process|WinError (32|5)\b",
-        "Another program holds this file. Close JupyterLab and editors, then run the command again.",
-    ),
-    (
-        r"Permission denied|Errno 13\b",
-        "You have no permission to write to this folder. Copy the course to a folder of your own.",
-    ),
-    (
-        r"externally-managed-environment",
-        "This Python belongs to the system. Start the command with the Python in .venv, which `lab` makes.",
-    ),
-    (
-        r"DO NOT MATCH THE HASHES",
-        "A download was cut short or changed on its way. Run `pip cache purge`, then the command again.",
-    ),
-)
-VERSIONS = (
-    (r"requirement torch\b.*\(from versions: [^)]*\b2\.2\.2\)", INTEL_MAC),
-    (
-        r"from versions: (?!none)",
-        "The package index in use lacks this version, or has it for other Pythons only.\n"
-        "Use Python 3.11, 3.12 or 3.13; if `pip config list` shows a mirror: PIP_INDEX_URL=https://pypi.org/simple",
-    ),
-)
-NOT_BUILT = (
-    (
-        r"Failed building wheel|Visual C\+\+ 14|metadata-generation-failed|subprocess-exited-with-error",
-        "A package has no wheel for this Python and could not be compiled. Use a 64-bit Python 3.11 to 3.13.",
-    ),
-)
+with Path(__file__).with_name("pip_advice.toml").open("rb") as _file:
+    ADVICE = tomllib.load(_file)
+INTEL_MAC = ADVICE["version"]["intel_mac"]["advice"]
 
 
-class PipError(Exception):
+class PipError(SetUpError):
     """pip failed; the message says what to do."""
 
 
@@ -75,10 +36,7 @@ def works(python: Path) -> bool:
 
 
 def install(python: Path, arguments: Sequence[str], what: str, log: Path | None = None) -> None:
-    """`pip install` in `python`'s environment, reported in one line.
-
-    Raises PipError with the last lines of pip's output and what to do about them.
-    """
+    """`pip install` in `python`'s environment, reported in one line. Raises PipError."""
     print(f"  installing {what}", flush=True)
     command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
     command += [*(_progress_option(python) if sys.stdout.isatty() else []), *arguments]
@@ -108,18 +66,15 @@ def versions(python: Path, name: str, options: Sequence[str] = (), seconds: int 
 
 
 def diagnosis(lines: Iterable[str]) -> str:
-    """What went wrong, from pip's last lines, and what to do about it.
-
-    What pip calls an error comes first; then what it says about the network on the way.
-    """
+    """What went wrong, from pip's last lines, and what to do about it."""
     lines = [line.strip() for line in lines if line.strip()]
     errors = [line for line in lines if re.match(r"ERROR|HINT|error:", line)] or lines[-5:]
+    known = {group: [tuple(one.values()) for one in causes.values()] for group, causes in ADVICE.items()}
+    first, version, last = map(known.get, ("first", "version", "last"))
     *telling, unreachable = CAUSES  # pip may have been more successful when it tried again
-    nothing = [
-        ("No matching distribution", f"The index cannot be reached, or has nothing for {this_python()}.")
-    ]
-    order = [(errors, ADVICE), (lines, telling), (errors, VERSIONS), (lines, [unreachable]), (lines, ADVICE)]
-    for said, known in [*order, (errors, nothing), (errors, NOT_BUILT)]:
+    nothing = "No matching distribution", f"The index cannot be reached, or has nothing for {this_python()}."
+    order = [(errors, first), (lines, telling), (errors, version), (lines, [unreachable]), (lines, first)]
+    for said, known in [*order, (errors, [nothing, *last])]:
         if cause := _cause(said, known):
             return cause
     help_ = "Run the command again. If it still fails, delete the folder .venv and run it once more."
@@ -148,18 +103,20 @@ def this_python() -> str:
 
 
 def forget_interrupted(prefix: Path) -> list[str]:
-    """Remove the records of packages whose installation was interrupted, so that pip installs them again.
+    """Remove the records of packages that pip lists but did not finish, and return their names.
 
-    pip writes a package's RECORD last: without it a package is incomplete, although pip lists it.
-    Returns their names.
+    pip writes a package's RECORD last.
     """
-    names = []
-    for site in (*prefix.glob("lib/python*/site-packages"), *prefix.glob("Lib/site-packages")):
-        for info in site.glob("*.dist-info"):
-            if not (info / "RECORD").exists() or info.name.startswith("~"):
-                names.append(info.name.removesuffix(".dist-info"))
-                shutil.rmtree(info)
-    return sorted(names)
+    infos = [info for site in sites(prefix) for info in site.glob("*.dist-info")]
+    broken = [info for info in infos if not (info / "RECORD").exists() or info.name.startswith("~")]
+    for info in broken:
+        shutil.rmtree(info)
+    return sorted(info.stem for info in broken)
+
+
+def sites(prefix: Path) -> list[Path]:
+    """The folders that hold an environment's packages."""
+    return [*prefix.glob("lib/python*/site-packages"), *prefix.glob("Lib/site-packages")]
 
 
 def _settings() -> dict[str, str]:
@@ -180,23 +137,17 @@ def _follow(output: Iterable[str], log: Path | None) -> deque[str]:
     """Copy pip's output to the log; on a terminal show the current line, in place. Returns the last lines."""
     tail: deque[str] = deque(maxlen=60)
     width = shutil.get_terminal_size().columns - 5
-    file = log.open("a", encoding="utf-8") if log else None
-    try:
+    with open(log or os.devnull, "a", encoding="utf-8") as file:
         for line in output:
-            done = re.match(r"Progress (\d+) of (\d+)", line)
-            if done:
+            if done := re.match(r"Progress (\d+) of (\d+)", line):
                 what = tail[-1].strip() if tail else ""
                 shown = f"{int(done[1]) / 1e6:.0f} of {int(done[2]) / 1e6:.0f} MB: {what}"
             else:
                 shown = line.strip()
                 tail.append(line.rstrip())
-                if file:
-                    file.write(line)
+                file.write(line)
             if sys.stdout.isatty() and shown:
                 print(f"\r    {shown[:width]:<{width}}", end="", flush=True)
-    finally:
-        if file:
-            file.close()
     if sys.stdout.isatty():
         print("\r" + " " * (width + 4) + "\r", end="", flush=True)
     return tail

@@ -10,7 +10,6 @@ import os
 from pathlib import Path
 
 NOWHERE = "http://127.0.0.1:9"  # a port where nobody listens
-ABSENT = ("COURSE_DATA",)
 PROCESSOR = Path("/proc/cpuinfo")  # Linux only
 
 VARIABLES = {
@@ -23,40 +22,9 @@ VARIABLES = {
 }
 CONFIG = 'c.InteractiveShellApp.extensions = ["course_lib.cli.boundaries"]\n'
 
-# In tests/: the same on every processor (commands, data, figures, style, copies of modules, texts, stored
-# results, the search for hints), or the longest training runs.
-LEFT_OUT = (
-    "benchmarks",
-    "browser",
-    "chapters",
-    "cli",
-    "colab",
-    "datasets",
-    "exercises/test_hints.py",
-    "exercises/test_mutants.py",
-    "exercises/test_table.py",
-    "exercises/test_wrong_bodies.py",
-    "experiments",
-    "lectures/test_coverage.py",
-    "tasks/test_real_translation.py",
-    "test_config_ranges.py",
-    "test_contracts.py",
-    "test_copies.py",
-    "test_github.py",
-    "test_layering.py",
-    "test_mutation.py",
-    "test_pre_commit.py",
-    "test_style.py",
-    "test_teaching.py",
-    "test_types.py",
-    "test_what_runs.py",
-    "text",
-    "training/test_robust.py",
-    "training/test_state.py",
-    "utils",
-    "viz",
-    "widgets",
-)
+# What a plain run leaves out: what is the same on every processor (commands, data, figures, style, copies of
+# modules, texts, stored results, the search for hints), and the longest training runs.
+ARGUMENTS = ["@tests/plain_run.txt"]
 
 
 def older() -> str:
@@ -69,15 +37,6 @@ def variables(environment: dict[str, str], folder: Path) -> dict[str, str]:
     profile = folder / "ipython" / "profile_default"
     profile.mkdir(parents=True)
     (profile / "ipython_kernel_config.py").write_text(CONFIG, encoding="utf-8")
-    kept = {name: value for name, value in environment.items() if name not in ABSENT}
-    return (
-        kept
-        | VARIABLES
-        | {"ATEN_CPU_CAPABILITY": older()}
-        | {"IPYTHONDIR": os.fspath(profile.parent), "COURSE_CACHE": os.fspath(folder / "cache")}
-    )
-
-
-def arguments() -> list[str]:
-    """pytest's arguments that leave out what a plain run need not repeat."""
-    return [f"--ignore=tests/{name}" for name in LEFT_OUT]
+    kept = {name: value for name, value in environment.items() if name != "COURSE_DATA"}
+    own = {"IPYTHONDIR": os.fspath(profile.parent), "COURSE_CACHE": os.fspath(folder / "cache")}
+    return kept | VARIABLES | own | {"ATEN_CPU_CAPABILITY": older()}

@@ -36,13 +36,18 @@ EXTENSIONS = (  # the ones that draw widgets; other JupyterLab extensions fail o
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", help="a chapter, such as 03, or a widget, such as softmax")
     parser.add_argument("--dark", action="store_true", help="light text on a dark page")
+    add_server(parser, port=8866)
+
+
+def add_server(parser: argparse.ArgumentParser, port: int) -> None:
+    """The arguments of a command that serves a page. port: the default."""
     parser.add_argument(
         "--no-browser",
         action="store_true",
         help="start the server and print its address, but open no browser",
     )
     parser.add_argument(
-        "--port", type=arguments.port, default=8866, help="port on localhost (if taken: the next free one)"
+        "--port", type=arguments.port, default=port, help="port on localhost (if taken: the next free one)"
     )
 
 

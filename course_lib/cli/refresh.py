@@ -44,7 +44,6 @@ class KernelOfThisPython(AsyncKernelManager):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which notebooks, and how long a cell may take."""
     parser.add_argument(
         "notebooks", nargs="*", type=arguments.file, help="files (default: all in notebooks/)"
     )
@@ -79,19 +78,15 @@ def run(args: argparse.Namespace) -> int:
             failed = True
             continue
         problems = lint.problems(path)
-        done = "cleaned" if args.clean else "refreshed"
-        for problem in [done, *problems]:
-            say(f"{path}: {problem}")
+        for line in ["cleaned" if args.clean else "refreshed", *problems]:
+            say(f"{path}: {line}")
         failed = failed or bool(problems)
     return int(failed)
 
 
 def clean(path: Path) -> None:
-    """Remove what varies from run to run from one stored notebook, without running it.
-
-    Raises ValueError if there is no such file, or it is not a notebook.
-    """
-    nb = read(path)
+    """Remove what varies from run to run from one stored notebook, without running it."""
+    nb = notebook_io.read(path)
     notebook_io.clean(nb)
     notebook_io.write(nb, path)
 
@@ -101,23 +96,15 @@ def refresh(path: Path, timeout: int = 900, store_all: bool = False) -> None:
 
     The file is unchanged until the whole notebook has run. Unless `store_all`, cells whose code and outputs
     are the same keep what is stored (`keep_unchanged`), so that a diff shows only what has changed.
-    Raises NotebookFailed if a cell raises, takes longer than `timeout` seconds, or kills its kernel;
-    ValueError if there is no such file, or it is not a notebook.
+    Raises NotebookFailed if a cell raises, takes longer than `timeout` seconds, or kills its kernel.
     """
-    nb = read(path)
+    nb = notebook_io.read(path)
     stored = copy.deepcopy(nb)
     execute(nb, path.resolve().parent, timeout)
     notebook_io.clean(nb)
     if not store_all:
         keep_unchanged(stored, nb)
     notebook_io.write(nb, path)
-
-
-def read(path: Path) -> NotebookNode:
-    """The stored notebook. Raises ValueError if there is no such file, or it is not a notebook."""
-    if not path.is_file():
-        raise ValueError("no such notebook")
-    return notebook_io.read(path)
 
 
 def execute(nb: NotebookNode, folder: Path, timeout: int) -> None:
@@ -137,7 +124,11 @@ def execute(nb: NotebookNode, folder: Path, timeout: int) -> None:
             stack.enter_context(client.setup_kernel(env=everyones(settings)))
         except RuntimeError as error:
             raise NotebookFailed(f"no kernel started: {error}") from None
-        run_cells(client, nb, timeout)
+        for number, cell in enumerate(nb.cells, start=1):
+            try:
+                client.execute_cell(cell, number - 1)
+            except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+                raise NotebookFailed(f"{notebook_io.place(number, cell)} {_reason(error, timeout)}") from None
 
 
 def everyones(settings: str) -> dict[str, str]:
@@ -153,15 +144,6 @@ def everyones(settings: str) -> dict[str, str]:
         "IPYTHONDIR": settings,
         "COURSE_PROGRESS": "",  # what the user has passed is not stored
     }
-
-
-def run_cells(client: NotebookClient, nb: NotebookNode, timeout: int) -> None:
-    """Run the code cells in a kernel that has started. Raises NotebookFailed."""
-    for number, cell in enumerate(nb.cells, start=1):
-        try:
-            client.execute_cell(cell, number - 1)
-        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-            raise NotebookFailed(f"{notebook_io.place(number, cell)} {_reason(error, timeout)}") from None
 
 
 def _reason(error: Exception, timeout: int) -> str:

@@ -32,7 +32,6 @@ HELP = "writes the notebooks without solutions into a folder, for handing out"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The destination, and whether to keep outputs."""
     parser.add_argument("folder", type=output_folder, help="where to write them; must not contain notebooks")
     parser.add_argument("--no-outputs", action="store_true", help="remove the outputs as well")
     parser.add_argument(
@@ -45,10 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the student version, and beside it the key and the questions; returns 0.
-
-    Raises SetUpError if it would overwrite notebooks.
-    """
+    """Write the student version, and beside it the key and the questions; returns 0."""
     if not is_repository():
         raise SetUpError("The notebooks are in the course's repository; run this in a copy of it.")
     there = sorted(path.name for path in args.folder.glob("*.ipynb"))
@@ -87,8 +83,9 @@ def write_all(notebooks: Path, folder: Path, outputs: bool = True) -> int:
                 f"{name} contains a solved exercise, {done[0]}. Remove the answer: git checkout {name}"
             )
         without_solutions(nb)
-        if not outputs:
-            without_outputs(nb)
+        for cell in nb.cells:
+            if cell.cell_type == "code" and not outputs:
+                cell.outputs, cell.execution_count = [], None
     if (notebooks / "images").is_dir():
         shutil.copytree(notebooks / "images", folder / "images", dirs_exist_ok=True)
     for name, nb in chapters.items():
@@ -108,25 +105,13 @@ def without_solutions(nb: NotebookNode) -> None:
     Cells that show a solution later are folded, and the printed sources of the library are removed.
     """
     for cell in nb.cells:
-        if cell.cell_type == "code":
-            hide_later(cell)
-        else:
+        if cell.cell_type != "code":
             cell.source = ANSWER.sub("", SOLUTION.sub("", cell.source)).strip()
             cell.source = re.sub(rf"(?m)^{re.escape(BADGE)}.*\n*", "", cell.source)
+            continue
+        if SOURCE in cell.source:
+            cell.outputs = [output for output in cell.outputs if output.output_type != "stream"]
+        for exercise_id, beginning in SHOWN_LATER:
+            if cell.source.startswith(beginning):
+                cell.source = folded(exercise_id, cell.source)
     nb.cells = [cell for cell in nb.cells if cell.source.strip()]
-
-
-def hide_later(cell: NotebookNode) -> None:
-    """Fold a code cell, in place, if it shows a solution, and remove its output if that shows one."""
-    if SOURCE in cell.source:
-        cell.outputs = [output for output in cell.outputs if output.output_type != "stream"]
-    for exercise_id, beginning in SHOWN_LATER:
-        if cell.source.startswith(beginning):
-            cell.source = folded(exercise_id, cell.source)
-
-
-def without_outputs(nb: NotebookNode) -> None:
-    """Clear all outputs, in place."""
-    for cell in nb.cells:
-        if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None

@@ -12,15 +12,30 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
+class SetUpError(Exception):
+    """The environment could not be created, or is not the one that is needed; says what to do."""
+
+
 def is_repository() -> bool:
     """Whether course_lib is in a copy of the repository rather than in site-packages."""
     return (ROOT / "pyproject.toml").is_file() and (ROOT / "constraints.txt").is_file()
+
+
+def require_repository(what: str) -> None:
+    """Raise SetUpError if course_lib is installed without its repository, which holds `what`."""
+    if not is_repository():
+        raise SetUpError(f"{what} are in the course's repository; run this in a copy of it.")
 
 
 def project() -> dict:
     """The table [project] of pyproject.toml."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         return tomllib.load(file)["project"]
+
+
+def constraints() -> str:
+    """The exact versions that the tests ran with."""
+    return (ROOT / "constraints.txt").read_text(encoding="utf-8")
 
 
 def requirements(extras: Sequence[str] = ()) -> list[str]:
@@ -67,12 +82,10 @@ def release(version: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def pinned(name: str) -> str:
-    """The line of constraints.txt for `name`, such as "torch==2.13.0".
-
-    Raises ValueError if there is none.
-    """
-    for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines():
+def pinned(name: str, text: str | None = None) -> str:
+    """The line for `name`, such as "torch==2.13.0", in the text of constraints.txt, or of another file."""
+    lines = constraints() if text is None else text
+    for line in lines.splitlines():
         if line.partition("==")[0] == name:
             return line.strip()
     raise ValueError(f"constraints.txt has no version of {name}")

@@ -6,12 +6,7 @@ from pathlib import Path
 from course_lib.cli import arguments
 
 HELP = "lists trained models: task, data, size and score"
-SCORES = (
-    "held-out, beam",
-    "test accuracy",
-    "test, windows",
-    "validation, windows",
-)  # what a line begins with
+SCORES = ("held-out, beam", "test accuracy", "test, windows", "validation, windows")  # how a line begins
 
 
 def add_arguments(parser):

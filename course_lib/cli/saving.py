@@ -1,12 +1,11 @@
 """What Jupyter saves of the course's widgets: their pictures, not their live views.
 
-JupyterLab prefers the live view of an output to its picture. A kernel that has stopped takes its widgets
-along, so that a notebook opened again would show "Error displaying widget: model not found" above every
-picture. Without the view in the file, it shows the picture, which says how to get the controls back. The
-page that is open keeps its live widgets.
+JupyterLab prefers an output's live view to its picture, but the widgets are gone once their kernel has
+stopped: "Error displaying widget: model not found". Without the view in the file, it shows the picture, which
+says how to get the controls back. The page that is open keeps its live widgets.
 
-This module is an extension of Jupyter's server. `lab` enables it, and so does a server in an environment
-that the course is installed into. It changes no other outputs. Standard library only.
+An extension of Jupyter's server, enabled by `lab` and wherever the course is installed. Standard library
+only.
 """
 
 from typing import Any
@@ -17,12 +16,10 @@ OURS = "Widget: "  # how the text of the course's widgets begins: see `viz.figur
 
 
 def _jupyter_server_extension_points() -> list[dict[str, str]]:
-    """The name by which Jupyter's server finds the extension."""
     return [{"module": __name__}]
 
 
 def _load_jupyter_server_extension(server: Any) -> None:
-    """Have the server call `before_saving`."""
     server.contents_manager.register_pre_save_hook(before_saving)
     name = f"{__name__}.{before_saving.__name__}"
     server.config.ContentsManager.setdefault("pre_save_hook", name)  # jupytext makes another manager later

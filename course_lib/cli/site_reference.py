@@ -48,23 +48,15 @@ def prose(block: str) -> str:
             items[-1] += " " + line
         else:
             items.append(line)
-    return "\n\n".join(item(one) for one in items)
-
-
-def item(text: str) -> str:
-    """One sentence or more, or a list item for an argument."""
-    argument = ARGUMENT.match(text)
-    if not argument:
-        return marked_up(text)
-    return f"* ``{argument[1]}``: {marked_up(text[argument.end() :])}"
+    return "\n\n".join(map(marked_up, items))
 
 
 def marked_up(text: str) -> str:
-    """A line of plain text, in which only backquotes have a meaning."""
-    parts = re.split(r"(`+[^`]+`+)", text)
-    return "".join(f"``{part.strip('`')}``" if part[:1] == "`" else escaped(part) for part in parts)
+    """A line of plain text, in which only backquotes have a meaning; with an argument, an item of a list."""
+    argument = ARGUMENT.match(text)
+    start, rest = (f"* ``{argument[1]}``: ", text[argument.end() :]) if argument else ("", text)
+    return start + re.sub(r"`+([^`]+)`+|([\\*|`]|_(?=\W|$))", _literal_or_escaped, rest)
 
 
-def escaped(text: str) -> str:
-    """Text without any markup, in which what Sphinx would take for markup is marked as text."""
-    return re.sub(r"([\\*|`]|_(?=\W|$))", r"\\\1", text)
+def _literal_or_escaped(found: re.Match) -> str:
+    return f"``{found[1]}``" if found[1] else f"\\{found[2]}"

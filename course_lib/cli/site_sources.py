@@ -8,7 +8,6 @@ import os
 import posixpath
 import re
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -47,9 +46,7 @@ REMOTE_PICTURE = re.compile(
 WIDGET = "Widget: "  # how the text of a widget's picture begins
 STILL = "<p><em>A picture of the widget: its controls and text fields work in a running notebook.</em></p>"
 TITLED = re.compile(r"# @title (.*)")
-SPOKEN = (
-    '<abbr role="img"'  # the alt text of the output before it, for pages that have no better place for it
-)
+SPOKEN = '<abbr role="img"'  # the alt text of the output before it, for pages without a better place for it
 
 
 def write(folder: Path, solutions: bool = True) -> None:
@@ -68,14 +65,15 @@ def write(folder: Path, solutions: bool = True) -> None:
             if source == HOME:
                 text = with_explorer(text) + contents(pages)
             written.write_text(text, encoding="utf-8")
+    (folder / "api").mkdir()
     for name in site_reference.PACKAGES:
-        (folder / "api").mkdir(exist_ok=True)
         (folder / "api" / f"{name}.rst").write_text(site_reference.page(name), encoding="utf-8")
-    copy_pictures(folder)
+    for images in ("notebooks/images", "docs/images"):
+        for place in (folder, folder / "extra"):  # raw HTML finds its pictures under `extra`
+            shutil.copytree(ROOT / images, place / images)
     write_pages(folder / "extra")
-    for name in ("conf.py", "_static"):
-        copy = shutil.copytree if (ROOT / "docs" / name).is_dir() else shutil.copy
-        copy(ROOT / "docs" / name, folder / name)
+    shutil.copytree(ROOT / "docs" / "_static", folder / "_static")
+    shutil.copy(ROOT / "docs" / "conf.py", folder)
 
 
 def stored(notebook: Path, solutions: bool) -> NotebookNode:
@@ -94,10 +92,7 @@ def write_pages(folder: Path) -> None:
 
 
 def with_explorer(text: str) -> str:
-    """The front page with its motion picture followed by a link to the explorer that the picture shows.
-
-    Raises ValueError where the picture is missing.
-    """
+    """The front page with a link to the explorer below its motion picture. Raises ValueError without one."""
     if not MOTION.search(text):
         raise ValueError(f"{HOME} does not show docs/images/model_explorer.png, after which the link belongs")
     return MOTION.sub(lambda found: f"{found[0]}\n\n{INVITATION}", text, count=1)
@@ -111,15 +106,6 @@ def listed(root: Path) -> dict[str, str]:
     return {name: RENAMED.get(name, name) for name in names}
 
 
-def copy_pictures(folder: Path) -> None:
-    """Copy the folders of pictures: to their place among the sources, and for raw HTML, under `extra`."""
-    for images in (ROOT / "notebooks" / "images", ROOT / "docs" / "images"):
-        if images.is_dir():
-            for place in (folder, folder / "extra"):
-                shutil.copytree(images, place / images.relative_to(ROOT))
-    (folder / "extra").mkdir(exist_ok=True)
-
-
 def contents(pages: dict[str, str]) -> str:
     """The table of contents, for the sidebar, in Markdown."""
     notebooks = [page for page in pages.values() if page.endswith(".ipynb")]
@@ -130,13 +116,11 @@ def contents(pages: dict[str, str]) -> str:
         "Guides": guides + [page for page in notebooks if page not in chapters],
         "Reference": [f"api/{name}.rst" for name in site_reference.PACKAGES],
     }
-    return "".join(tree(caption, listed) for caption, listed in parts.items() if listed)
-
-
-def tree(caption: str, pages: Iterable[str]) -> str:
-    """One part of the table of contents."""
-    names = "\n".join(posixpath.splitext(page)[0] for page in pages)
-    return f"\n\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{names}\n```\n"
+    trees = ""
+    for caption, listed in parts.items():
+        names = "\n".join(posixpath.splitext(page)[0] for page in listed)
+        trees += f"\n\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{names}\n```\n"
+    return trees
 
 
 def prepare(nb: NotebookNode, relink) -> None:
@@ -152,14 +136,14 @@ def prepare(nb: NotebookNode, relink) -> None:
             cell.source = relink(cell.source)
         elif cell.cell_type == "code":
             fold(cell)
-            cell.outputs = [output for output in cell.outputs if not is_spoken(output)]
+            cell.outputs = [one for one in cell.outputs if not begins(one, "text/html", SPOKEN)]
+            added = None
             if name := maps_page.shown_by(cell.source):
-                live = maps_page.element(name, f"../{maps_page.FOLDER}")
-                cell.outputs.append(new_output("display_data", {"text/html": live}))
-            elif any(
-                output.get("data", {}).get("text/plain", "").startswith(WIDGET) for output in cell.outputs
-            ):
-                cell.outputs.append(new_output("display_data", {"text/html": STILL}))
+                added = maps_page.element(name, f"../{maps_page.FOLDER}")
+            elif any(begins(one, "text/plain", WIDGET) for one in cell.outputs):
+                added = STILL
+            if added:
+                cell.outputs.append(new_output("display_data", {"text/html": added}))
     nb.cells = [cell for cell in nb.cells if cell.source.strip()]
 
 
@@ -172,9 +156,8 @@ def fold(cell: NotebookNode) -> None:
         cell.metadata["mystnb"] = {"code_prompt_show": name, "code_prompt_hide": name}
 
 
-def is_spoken(output: NotebookNode) -> bool:
-    """Whether an output only repeats the alt text of a picture."""
-    return output.get("data", {}).get("text/html", "").startswith(SPOKEN)
+def begins(output: NotebookNode, kind: str, text: str) -> bool:
+    return output.get("data", {}).get(kind, "").startswith(text)
 
 
 def relinked(text: str, source: str, pages: dict[str, str], repository: Repository | None) -> str:
@@ -214,11 +197,10 @@ def target_of(target: str, source: str, pages: dict[str, str], repository: Repos
 def pictures(notebook: Path) -> list[tuple[str, str, int | None]]:
     """The pictures of a notebook, in order: the PNG in base64, the alt text, and the width on the page."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    outputs = [output for cell in cells for output in cell.get("outputs", [])]
     found = []
-    for output in outputs:
+    for output in (output for cell in cells for output in cell.get("outputs", [])):
         data = output.get("data", {})
         if "image/png" in data:
-            width = output.get("metadata", {}).get("image/png", {}).get("width")
+            width = output["metadata"].get("image/png", {}).get("width")
             found.append(("".join(data["image/png"]), "".join(data.get("text/plain", "")), width))
     return found

@@ -1,20 +1,71 @@
-"""A notebook in the parts of which slides are made: what is read, what is folded away, what is in the plan.
+"""A notebook in the parts of which slides are made, and the 50-minute plan of its chapter.
 
-A text is cut before each heading, and around what is folded. Folded text becomes a note for the speaker.
+A text is cut before each heading, and around what is folded. Folded text becomes a note for the speaker. The
+plan is that of docs/teaching.md.
 """
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from course_lib.cli.lesson_plan import LessonPlan
+from course_lib.cli.environment import ROOT
+from course_lib.utils.chapters import CHAPTER
 
+GUIDE = ROOT / "docs" / "teaching.md"
 FOLDED = r"(?s)(<details\b[^>]*>.*?(?:</details>|\Z))"
 EXTRA = r"Going deeper|Sources"  # how a section begins that is not for the lecture
 CONCLUSION = r"(?:\d+\. )?Back to the question|What to remember"
+
+
+@dataclass(frozen=True)
+class LessonPlan:
+    """What a lecture of a chapter shows, and what the teacher says, moves and answers.
+
+    rows: minutes and text of each step. texts: the paragraphs below the table, by the word they begin with.
+    """
+
+    goals: str = ""
+    rows: tuple[tuple[int, str], ...] = ()
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def of(self, heading: str) -> list[str]:
+        """The rows, in words, that are about the section or part with this heading."""
+        return [f"**{minutes} minutes.** {text}" for minutes, text in self.rows if names(text, heading)]
+
+    def text(self, *words: str) -> str:
+        """The first paragraph that begins with one of these words, such as "Widget"; empty if none does."""
+        return next((f"**{word}.**\n\n{self.texts[word]}" for word in words if word in self.texts), "")
+
+
+def names(row: str, heading: str) -> bool:
+    """Whether a row of a plan is about a heading, by its number or in quotation marks, or about a `widget`.
+
+    Quotation marks count before a colon, and widgets at the beginning of a row.
+    """
+    if row.startswith("*Predict:*"):
+        return bool(re.fullmatch(r"(\d+\. )?Predict first", heading))
+    if number := re.match(r"(\d+)\. ", heading):
+        spans = re.findall(r"[Ss]ections? (\d+)(?: (?:to|and) (\d+))?", row)
+        return any(int(first) <= int(number[1]) <= int(last or first) for first, last in spans)
+    if heading.startswith("`"):
+        return row.startswith(heading)
+    return heading in re.findall(r'"([^"]+)"', row.split(": ")[0])
+
+
+def lesson_plan(chapter: str | None) -> LessonPlan | None:
+    """The plan of a chapter ("03", "A1"); None if the guide has none, or is not installed."""
+    guide = GUIDE.read_text(encoding="utf-8") if GUIDE.exists() else ""
+    parts = re.split(rf"(?m)^## (?:Chapter|Appendix) ({CHAPTER})\. .*", guide)
+    text = dict(zip(parts[1::2], parts[2::2], strict=True)).get(chapter)
+    if text is None:
+        return None
+    rows = re.findall(r"(?m)^\| (\d+) \| (.*) \|$", text)
+    begun = re.split(r"(?m)^\*\*(.+?)\.\*\*", re.sub(r"(?m)^\|.*\n", "", text.split("\n## ")[0]))
+    texts = {word: said.strip() for word, said in zip(begun[1::2], begun[2::2], strict=True)}
+    return LessonPlan(texts.pop("Goals", ""), tuple((int(m), row) for m, row in rows), texts)
 
 
 @dataclass
@@ -60,7 +111,7 @@ def headings(cell: NotebookNode) -> list[tuple[int, str]]:
 
 
 def chosen(cell: NotebookNode) -> str | None:
-    """The slide type that was set by hand, or None."""
+    """The slide type that is set, or None."""
     slideshow = cell.metadata.get("slideshow")
     return slideshow.get("slide_type") if isinstance(slideshow, dict) else None
 
@@ -104,21 +155,18 @@ def in_plan(part: Part, plan: LessonPlan | None) -> bool:
     """Whether a part is shown in the lecture: without a plan, all but what is extra."""
     if plan is None:
         return not re.match(EXTRA, part.section)
-    named = plan.of(part.section) or plan.of(part.subsection)
-    return bool(not part.section or named or part.concludes)
+    return bool(not part.section or plan.of(part.section) or plan.of(part.subsection) or part.concludes)
 
 
 def lecture(parts: list[Part], plan: LessonPlan | None, whole: bool = False) -> list[Part]:
-    """The parts of the lecture, the conclusion last, with the plan in the notes for the speaker.
-
-    whole: with the sections that the plan leaves out.
-    """
+    """The parts of the lecture, the conclusion last, with the plan in the notes. whole: see `Slides`."""
     kept = [part for part in parts if in_plan(part, plan) or (whole and in_plan(part, None))]
-    for before, part in zip([Part(note("")), *kept], kept, strict=False):
-        alone = bool(re.match(EXTRA, part.section))
-        part.opens = part.opens or (alone and part.title != before.title)
-        if alone:
+    title = ""
+    for part in kept:
+        if re.match(EXTRA, part.section):  # the plan names a part of it, which is shown alone
+            part.opens = part.opens or part.title != title
             part.cell.source = re.sub(r"\A## .*\n+", "", part.cell.source)
+        title = part.title
     kept.sort(key=lambda part: part.concludes)
     return with_notes(kept, plan) if plan else kept
 
@@ -131,7 +179,9 @@ def with_notes(parts: list[Part], plan: LessonPlan) -> list[Part]:
         for title in {part.section, part.subsection} - begun - {""}:
             begun.add(title)
             said += [(i, row) for row in plan.of(title)]
-    widgets = {name: i for i, part in reversed([*enumerate(parts)]) for name in explorers(part.cell)}
+    codes = [part.cell.source if part.cell.cell_type == "code" else "" for part in parts]
+    shown = [(name, i) for i, code in enumerate(codes) for name in re.findall(r"\w+_explorer(?=\()", code)]
+    widgets = dict(reversed(shown))  # each where it is shown first
     said += [(i, row) for name, i in widgets.items() for row in plan.of(f"`{name}`") if (i, row) not in said]
     moves = plan.text("Widget", "Widgets")
     said += [(min([i for name, i in widgets.items() if name in moves], default=0), moves)]
@@ -141,8 +191,3 @@ def with_notes(parts: list[Part], plan: LessonPlan) -> list[Part]:
         if text:
             parts.insert(i + 1, Part(note(text), parts[i].section, parts[i].subsection))
     return parts
-
-
-def explorers(cell: NotebookNode) -> list[str]:
-    """The widgets that a cell shows."""
-    return re.findall(r"\w+_explorer(?=\()", cell.source) if cell.cell_type == "code" else []

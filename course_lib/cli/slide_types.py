@@ -15,11 +15,20 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from traitlets import Any, Bool, Int
 
+from course_lib.cli import notebook_io
 from course_lib.cli.slide_parts import Part, chosen, headings, lecture, parts_of
-from course_lib.cli.slide_sizes import ROOM, SMALLEST, drawn, height, shorten, shrink
 
 MOST = 40  # slides; about 50 minutes
+NEW = "slide", "subslide"
 SILENT = "skip", "notes"  # what takes no room
+WIDTH, HEIGHT = 1280, 720  # of a slide; a browser enlarges it to its window
+ROOM = 640  # of its height, in pixels, that content may take
+ACROSS = 95  # characters of text in a line
+CODE_ACROSS = 100  # characters of code or of printed text in a line
+TEXT, CODE, HEADING, GAP = 34, 26, 70, 14  # heights, in pixels, of a line of each kind, and of a gap
+RUNNING = 44  # the height of the small title of a slide that begins without a heading
+TALLEST = 600  # a picture
+SMALLEST = 400  # a picture shrinks to this height to fit below its text
 
 
 class Slides(Preprocessor):
@@ -39,8 +48,8 @@ class Slides(Preprocessor):
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         parts = parts_of(nb.cells)
         shown = lecture(parts, self.plan, self.whole)
-        sections = [dict.fromkeys(part.section for part in some if part.section) for some in (parts, shown)]
-        self.not_shown = tuple(section for section in sections[0] if section not in sections[1])
+        sections = {part.section for part in shown} | {""}
+        self.not_shown = tuple(dict.fromkeys(p.section for p in parts if p.section not in sections))
         slides = place(shown)
         self.left_out = thin(slides, self.most)
         nb.cells = [part.cell for part in slides]
@@ -48,7 +57,7 @@ class Slides(Preprocessor):
 
 
 def place(parts: list[Part]) -> list[Part]:
-    """The parts, each with its slide type; a slide that begins without a heading gets one."""
+    """The parts, each with its slide type; a slide that begins without a heading gets a small title."""
     placed: list[Part] = []
     used, empty = 0, True
     for part in parts:
@@ -57,11 +66,13 @@ def place(parts: list[Part]) -> list[Part]:
         least = high - max(0, drawn(cell) - SMALLEST)
         if begins == "-" and used and used + least > ROOM:
             begins = "subslide"
-        if begins in ("slide", "subslide"):
+        if begins in NEW:
             used, empty = 0, True
             if part.title and not headings(cell):
-                placed.append(titled(part, begins))
-                used, begins = height(placed[-1].cell), "-"
+                title = new_markdown_cell(f"#### {part.title}")
+                title.metadata["slideshow"] = {"slide_type": begins}
+                placed.append(Part(title, part.section, part.subsection))
+                used, begins = RUNNING, "-"
         if begins not in SILENT:
             used += high
         cell.metadata["slideshow"] = {"slide_type": begins}
@@ -76,34 +87,32 @@ def place(parts: list[Part]) -> list[Part]:
     return placed
 
 
-def titled(part: Part, begins: str) -> Part:
-    """The heading above a part, as the small title of a slide."""
-    cell = new_markdown_cell(f"#### {part.title}", metadata={"slideshow": {"slide_type": begins}})
-    return Part(cell, part.section, part.subsection)
-
-
 def thin(parts: list[Part], most: int) -> int:
     """Skip, in place, all but the `most` slides that carry the main thread; returns how many it left out.
 
     First come the slides that open a section, and the conclusion; then those with a picture, then the second
     of each section, and so on.
     """
-    slides: list[tuple[tuple[int, int, int], list[NotebookNode]]] = []
+    slides: list[tuple[int, list[Part]]] = []  # each with its number in its section
     below = 0
     for part in parts:
-        begins = part.cell.metadata["slideshow"]["slide_type"]
-        if begins in ("slide", "subslide") or (begins == "-" and not slides):
+        begins = chosen(part.cell)
+        if begins in NEW or (begins == "-" and not slides):
             below = 0 if begins == "slide" else below + 1
-            slides.append(((2 if below and not part.concludes else 0, below, len(slides)), []))
+            slides.append((below, []))
         if begins != "skip" and slides:
-            (first, below_it, number), members = slides[-1]
-            members.append(part.cell)
-            if first and drawn(part.cell):
-                slides[-1] = ((1, below_it, number), members)
-    beyond = sorted(slides, key=lambda slide: slide[0])[most:]
+            slides[-1][1].append(part)
+
+    def rank(slide: tuple[int, list[Part]]) -> tuple[int, int]:
+        below, members = slide
+        if not below or members[0].concludes:
+            return 0, below
+        return 1 if any(drawn(part.cell) for part in members) else 2, below
+
+    beyond = sorted(slides, key=rank)[most:]
     for _, members in beyond:
-        for cell in members:
-            cell.metadata["slideshow"] = {"slide_type": "skip"}
+        for part in members:
+            part.cell.metadata["slideshow"] = {"slide_type": "skip"}
     return len(beyond)
 
 
@@ -114,3 +123,52 @@ def slide_type(part: Part) -> str:
         silent = re.match("import |from |# @title ", cell.source) and not cell.get("outputs")
         return "skip" if silent or cell.source.startswith(("# @title Setup", "my_prediction(")) else "-"
     return "slide" if part.opens or cell.source.lstrip().startswith("# ") else "subslide"
+
+
+def height(cell: NotebookNode) -> int:
+    """The approximate height of a cell on a slide, in pixels."""
+    if cell.cell_type == "markdown":
+        titles = sum(line.startswith("#") for line in cell.source.splitlines())
+        letters = [len(part) for part in re.split(r"\n\s*\n|\n(?=\s*[-|*\d])|\n(?=#)", cell.source)]
+        return titles * HEADING + sum(GAP + TEXT * -(-many // ACROSS) for many in letters)
+    printed = "".join(output.get("text", "") for output in cell.get("outputs", []))
+    lines = [*printed.splitlines(), *([] if drawn(cell) else cell.source.splitlines())]
+    return CODE * sum(max(1, -(-len(line) // CODE_ACROSS)) for line in lines) + 2 * GAP + drawn(cell)
+
+
+def drawn(cell: NotebookNode) -> int:
+    """The height of a cell's pictures, in pixels; 0 if there are none."""
+    return sum(min(TALLEST, size(output)[1]) for output in pictures(cell))
+
+
+def pictures(cell: NotebookNode) -> list[NotebookNode]:
+    return [output for output in cell.get("outputs", []) if "image/png" in output.get("data", {})]
+
+
+def size(output: NotebookNode) -> tuple[int, int]:
+    """The width and height, in pixels on the page, of an output's picture."""
+    try:
+        across, down = notebook_io.image(output.data["image/png"]).size
+    except (OSError, ValueError):  # not a picture: the browser shows nothing
+        return 0, 0
+    width = output.get("metadata", {}).get("image/png", {}).get("width", across)
+    return width, round(width * down / across)
+
+
+def shrink(cell: NotebookNode, excess: int) -> None:
+    """Reduce the height of the cell's picture by `excess` pixels, in place, down to a minimum."""
+    most = min(TALLEST, max(SMALLEST, drawn(cell) - excess))
+    for output in pictures(cell):
+        width, high = size(output)
+        output.metadata["image/png"] = {"width": round(width * min(1, most / high))}
+
+
+def shorten(cell: NotebookNode, room: int) -> None:
+    """Cut, in place, printed text to what fits on a slide beside the cell's code."""
+    for output in cell.get("outputs", []):
+        excess = height(cell) - room
+        lines = output.get("text", "").splitlines()
+        if excess > 0 and lines:
+            cut = min(len(lines), -(-excess // CODE) + 1)
+            kept = lines[: len(lines) - cut]
+            output.text = "\n".join([*kept, f"… {cut} more lines in the notebook"]) + "\n"

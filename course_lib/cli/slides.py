@@ -1,7 +1,7 @@
 """`slides`: a notebook as slides.
 
 A page is one file: reveal.js and MathJax are part of it, so that it needs neither a network nor a folder.
-`slide_types` decides what is on which slide, and `lesson_plan` reads the plan that the slides follow.
+`slide_types` decides what is on which slide, and `slide_parts` reads the plan that the slides follow.
 """
 
 import argparse
@@ -15,10 +15,8 @@ from nbconvert import SlidesExporter
 from nbformat import NotebookNode
 
 from course_lib.cli import arguments, environment, notebook_io, site
-from course_lib.cli.lesson_plan import LessonPlan, lesson_plan
-from course_lib.cli.slide_sizes import HEIGHT, TALLEST, WIDTH
-from course_lib.cli.slide_types import MOST, Slides
-from course_lib.utils.chapters import CHAPTER
+from course_lib.cli.slide_parts import lesson_plan
+from course_lib.cli.slide_types import HEIGHT, MOST, TALLEST, WIDTH, Slides
 from course_lib.utils.files import atomic_path
 
 HELP = "turns notebooks into slides: one page each, for the browser, with or without a network"
@@ -60,29 +58,24 @@ def run(args: argparse.Namespace) -> int:
     environment.provide("site", "reveal.js and MathJax")
     assets = carried()
     for page, nb in notebooks.items():
-        choice = Slides(most=args.most, plan=plan_of(pages[page]), whole=args.whole)
+        plan = lesson_plan(notebook_io.chapter_of(pages[page]))
+        choice = Slides(most=args.most, plan=plan, whole=args.whole)
         with atomic_path(page) as part:
             part.write_text(html(nb, pages[page].stem, assets, choice), encoding="utf-8")
         print(f"{page}: open it in a browser; S shows the notes. It needs no network.{said(choice)}")
     return 0
 
 
-def plan_of(path: Path) -> LessonPlan | None:
-    """The 50-minute plan of a notebook's chapter, if it has one."""
-    chapter = re.match(rf"{CHAPTER}(?=_)", path.name)
-    return lesson_plan(chapter[0]) if chapter else None
-
-
 def said(choice: Slides) -> str:
     """What is left out, and how to get it; empty if nothing is."""
-    lines = []
+    lines = ""
     if choice.not_shown:
         more = " (--whole: all before Going deeper)" if choice.plan and not choice.whole else ""
-        lines.append(f"\n  Not shown{more}: {'; '.join(choice.not_shown)}")
+        lines += f"\n  Not shown{more}: {'; '.join(choice.not_shown)}"
     if choice.left_out:
         all_of_them = choice.most + choice.left_out
-        lines.append(f"\n  {choice.left_out} slides are left out; for all of them: --most {all_of_them}")
-    return "".join(lines)
+        lines += f"\n  {choice.left_out} slides are left out; for all of them: --most {all_of_them}"
+    return lines
 
 
 def carried() -> dict[str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from course_lib.cli import browser, environment, plain
 from course_lib.cli.arguments import device
+from course_lib.cli.requirements import require_repository
 from course_lib.utils.device import require_device
 
 HELP = "runs the unit tests, the notebook lint, and every notebook against its stored output"
@@ -59,8 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run pytest once over unit tests and notebooks; returns its exit code."""
-    if not environment.is_repository():
-        raise environment.SetUpError("The tests are in the course's repository; run this in a copy of it.")
+    require_repository("The tests")
     variables = environment.child_environment() | NOT_MINE
     if args.browser:
         browser.provide()
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     if args.plain:
         with tempfile.TemporaryDirectory() as folder:
             variables = plain.variables(variables, Path(folder))
-            return subprocess.call([*command, *plain.arguments()], env=variables, cwd=environment.ROOT)
+            return subprocess.call([*command, *plain.ARGUMENTS], env=variables, cwd=environment.ROOT)
     return environment.become(command, env=with_threads(command, variables), cwd=environment.ROOT)
 
 
@@ -87,16 +87,17 @@ def with_threads(command: list[str], variables: dict[str, str]) -> dict[str, str
 
 
 def arguments(fast: bool, rest: list[str], in_browser: bool = False) -> list[str]:
-    """pytest's arguments. Files in `rest` (a.py, a.py::test, a.ipynb) replace all tests.
-
-    With two cores, two processes divide the files between them, except for the browser tests, which measure
-    time.
-    """
-    if in_browser:
+    """pytest's arguments. Files in `rest` replace all tests."""
+    if in_browser:  # these tests measure time: one process
         return ["tests/browser", "-s", *rest]
-    chosen = any(one.split("::")[0].endswith((".py", ".ipynb")) for one in rest if not one.startswith("-"))
+    chosen = bool(files(rest))
     paths = [] if chosen else ["tests"] if fast else ["tests", "notebooks"]
     return [*paths, *(QUICK if fast else NBVAL), *([] if chosen else shared_out()), *rest]
+
+
+def files(rest: list[str]) -> list[str]:
+    """The files among pytest's arguments, such as a.py, a.py::test and a.ipynb."""
+    return [one for one in rest if one.partition("::")[0].endswith((".py", ".ipynb")) and one[0] != "-"]
 
 
 def shared_out() -> list[str]:

@@ -64,7 +64,7 @@ EVALUATE = {  # how a checkpoint is chosen, and on what it is scored
     "translation": (number_or_all, "STEP|all", "score this checkpoint, or all, on the validation sentences"),
     "vision": (positive_integer, "STEP", "test this checkpoint"),
 }
-KINDS = {  # of models: what `train <kind>` does; the class of each is in train_tasks.py
+KINDS = {  # of models: what `train <kind>` does; the class of each is named in `run`
     "translation": "trains a translator from one language to another",
     "gpt": "trains a language model that continues texts",
     "vision": "trains a Vision Transformer to classify images",
@@ -166,9 +166,15 @@ def run(args) -> int:
     if args.device is None and "COURSE_DEVICE" in os.environ:
         args.device = str(best_device())
     with nullcontext() if is_main() else redirect_stdout(None):
-        from course_lib.cli.train_tasks import TASKS
+        from course_lib.cli import train_classifiers, train_tasks
 
-        task = TASKS[args.what](args)
+        tasks = {
+            "translation": train_tasks.Translation,
+            "gpt": train_tasks.LanguageModel,
+            "vision": train_classifiers.ImageClassification,
+            "classification": train_classifiers.TextClassification,
+        }
+        task = tasks[args.what](args)
         if getattr(args, "evaluate", None) is not None:
             evaluate(args, task)
         elif (out := begin(args, task.settings())) is not None:
@@ -207,9 +213,8 @@ def expected_time(task, device) -> str:
     config, seconds = task.config, seconds_per_step(task.objective, task.batches, task.config, device)
     steps = config.steps or max(1, round(60 * config.minutes / seconds))
     about = f"about {seconds * steps / 60:.2g} minutes for {steps:,} steps"
-    return (
-        f"expected time: {about}, without evaluations and checkpoints ({seconds:.2g} s per step in a trial)"
-    )
+    each = f"{seconds:.2g} s per step in a trial"
+    return f"expected time: {about}, without evaluations and checkpoints ({each})"
 
 
 def evaluate(args, task) -> None:
@@ -279,11 +284,8 @@ def told(lines) -> str:
 def summary(history, counted: str) -> str:
     """How long a training run took, how fast it was, and where it ended. counted: what its losses are of."""
     last = history.losses[-100:]
-    speed = f"{history.tokens / history.seconds:,.0f} {counted} per second"
-    return (
-        f"{history.steps:,} steps in {history.seconds / 60:.2f} minutes, {speed}; "
-        f"last losses {fmean(last):.3f}"
-    )
+    speed = f"{history.tokens / history.seconds:,.0f} {counted} per second; last losses {fmean(last):.3f}"
+    return f"{history.steps:,} steps in {history.seconds / 60:.2f} minutes, {speed}"
 
 
 def is_main() -> bool:

@@ -5,11 +5,11 @@ from math import prod
 
 import torch
 
-from course_lib.cli.score_lines import confusion_report, unknown
-from course_lib.cli.scoring import SCORERS
-from course_lib.cli.train_base import Task, different, lengths, write_csv
+from course_lib.cli.scoring import SCORERS, confusion_report, unknown
+from course_lib.cli.train_tasks import Task, different, lengths, write_csv
 from course_lib.datasets.own_images import image_files, size_of
 from course_lib.experiments import recipes
+from course_lib.tasks import image_classification, text_classification
 from course_lib.training import run_record
 
 
@@ -36,7 +36,11 @@ class Classification(Task):
         return len(self.data.train)
 
     def training(self, out):
-        return {"evaluate": lambda: {"accuracy": self.accuracy()}, **super().training(out)}
+        return {"evaluate": self.accuracy, **super().training(out)}
+
+    def accuracy(self):
+        right = self.predicted("validation") == torch.as_tensor(self.data.validation.labels)
+        return {"accuracy": right.float().mean().item()}
 
     def progress(self, history):
         for one in history.evaluations:
@@ -45,10 +49,10 @@ class Classification(Task):
 
     def scores(self):
         """Confusion matrix on the test examples: rows are true classes, columns predicted ones."""
-        from course_lib.tasks.image_classification import confusion_matrix
-
         labels = torch.as_tensor(self.data.test.labels)
-        self.counts = confusion_matrix(labels, self.predicted(), len(self.data.classes))
+        self.counts = image_classification.confusion_matrix(
+            labels, self.predicted("test"), len(self.data.classes)
+        )
         return {"counts": self.counts}
 
     def told_of(self, row):
@@ -94,20 +98,11 @@ class ImageClassification(Classification):
     def training(self, out):
         return {**super().training(out), "device": self.batches.device}
 
-    def accuracy(self):
-        from course_lib.tasks.image_classification import accuracy
-
-        return accuracy(self.objective.model, self.data.validation)
-
-    def predicted(self):
-        from course_lib.tasks.image_classification import predict
-
-        return predict(self.objective.model, self.data.test.pixels).argmax(-1)
+    def predicted(self, part):
+        return image_classification.predict(self.objective.model, getattr(self.data, part).pixels).argmax(-1)
 
     def save_model(self, folder):
-        from course_lib.tasks.image_classification import save_classifier
-
-        save_classifier(folder, self.objective.model, self.data.classes)
+        image_classification.save_classifier(folder, self.objective.model, self.data.classes)
 
 
 class TextClassification(Classification):
@@ -136,17 +131,9 @@ class TextClassification(Classification):
         yield f"{sum(len(row) == most for row in rows):,} texts have {most} tokens or were cut to them"
         yield unknown(self.ids["validation"] + self.ids["test"])
 
-    def accuracy(self):
-        from course_lib.tasks.text_classification import accuracy
-
-        return accuracy(self.objective.model, self.ids["validation"], self.data.validation.labels)
-
-    def predicted(self):
-        from course_lib.tasks.text_classification import predict
-
-        return predict(self.objective.model, self.ids["test"]).argmax(-1)
+    def predicted(self, part):
+        return text_classification.predict(self.objective.model, self.ids[part]).argmax(-1)
 
     def save_model(self, folder):
-        from course_lib.tasks.text_classification import save_text_classifier
-
-        save_text_classifier(folder, self.objective.model, self.tokenizer, self.data.classes)
+        model, classes = self.objective.model, self.data.classes
+        text_classification.save_text_classifier(folder, model, self.tokenizer, classes)

@@ -1,22 +1,72 @@
-"""What `train` does for each kind of model: data, settings of the record, scores and files.
+"""What `train` does for translators and language models: data, settings of the record, scores and files.
 
 A task is made from settled arguments. It has `objective`, `batches` and `config` for the training loop, and
 `unit`, which the losses are counted in.
 """
 
+import csv
 from itertools import chain
+from statistics import median
 
-from course_lib.cli.score_lines import text_report, translation_report, unknown
+from course_lib import datasets
+from course_lib.cli.scoring import SCORERS, text_report, translation_report, unknown
 from course_lib.cli.train import is_main
-from course_lib.cli.train_base import Task, different, lengths, write_csv
-from course_lib.cli.train_classifiers import ImageClassification, TextClassification
 from course_lib.experiments import recipes
+from course_lib.tasks import language_modeling, translation
+from course_lib.text.bleu import held_out_scores
+from course_lib.text.preparation import encode_pairs
 from course_lib.text.unigram import unigram_loss
+from course_lib.training import run_record
+from course_lib.training.early_stopping import KeepBest
 from course_lib.utils.files import atomic_path
 
 SAMPLE = 400  # tokens that are written at the end
 COUNTED = 10_000_000  # tokens of the training text, for the unigram loss
 WATCHED = 20_000  # tokens of the validation text, for early stopping
+
+
+class Task:
+    """What is the same for every task unless it says otherwise."""
+
+    def source(self) -> dict:
+        """The data: name or path, and checksum."""
+        return {"data": self.args.data, **SCORERS[self.args.what].checksum(self.data)}
+
+    def settings(self) -> dict:
+        """All that determines the result."""
+        return run_record.settings_of(self.objective, self.config, **self.identity(), batch=self.args.batch)
+
+    def to_compare(self) -> dict:
+        """The settings that a checkpoint must share to be scored."""
+        return self.settings()
+
+    def answers(self) -> str:
+        """The number of answers that the model chooses among."""
+        return f"{len(self.tokenizer):,} tokens in the vocabulary"
+
+    def training(self, out) -> dict:
+        """More arguments for `train`."""
+        return {"device": self.args.device}
+
+    def progress(self, history):
+        """Lines about the evaluations during training."""
+        return ()
+
+
+def different(texts):
+    """How many characters some texts use."""
+    return f"{len(set(chain.from_iterable(texts))):,} different characters"
+
+
+def lengths(of, numbers, unit):
+    """The median and the extremes of some lengths."""
+    return f"{of} {median(numbers):g} {unit} (median), from {min(numbers):,} to {max(numbers):,}"
+
+
+def write_csv(path, rows):
+    """Write a table, under a temporary name first."""
+    with atomic_path(path) as room, room.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(rows)
 
 
 class Translation(Task):
@@ -38,12 +88,9 @@ class Translation(Task):
         return f"{self.data.name}: {train} pairs to train on, {test} held out for testing"
 
     def look(self):
-        from course_lib.datasets import load_pairs
-        from course_lib.text.preparation import encode_pairs
-
         data = self.data
         distinct = len(data.train) + len(data.validation) + len(data.test) + len(data.left_out)
-        everything = load_pairs(self.args.data)
+        everything = datasets.load_pairs(self.args.data)
         kinds = len(set(everything))
         yield f"{len(everything):,} pairs, {len(everything) - kinds:,} of them repeated; the first:"
         yield f"  {everything[0][0]!r:.100} → {everything[0][1]!r:.100}"
@@ -70,21 +117,16 @@ class Translation(Task):
         return translation_report(self.objective.model, self.tokenizer, self.data.test)
 
     def save(self, out):
-        from course_lib.tasks.translation import save_translator
-
-        save_translator(out / "model", self.objective.model, self.tokenizer)
+        translation.save_translator(out / "model", self.objective.model, self.tokenizer)
         return ""
 
     def scores(self):
         """Loss without label smoothing, BLEU and chrF (greedy) on the validation sentences."""
-        from course_lib.tasks.translation import mean_loss, translate
-        from course_lib.text.bleu import held_out_scores
-
         model, pairs = self.objective.model, self.data.validation
         sources, references = zip(*pairs, strict=True)
-        translations = translate(model, self.tokenizer, sources, precision="auto")
+        translations = translation.translate(model, self.tokenizer, sources, precision="auto")
         scores = held_out_scores(translations, list(references))
-        loss = mean_loss(model, self.tokenizer, pairs)
+        loss = translation.mean_loss(model, self.tokenizer, pairs)
         return {"loss": loss, "bleu": scores.bleu, "chrf": scores.chrf}
 
     def told_of(self, row):
@@ -141,19 +183,14 @@ class LanguageModel(Task):
 
     def training(self, out):
         """With early stopping, by the loss on the beginning of the validation text."""
-        from course_lib.tasks.language_modeling import mean_loss
-        from course_lib.training.early_stopping import KeepBest
-
         model, ids = self.objective.model, self.ids["validation"][:WATCHED]
         if self.args.evaluate_every:
             folder = out / "checkpoints" / "best" if is_main() else None
-            self.best = KeepBest(model, lambda: mean_loss(model, ids), folder)
+            self.best = KeepBest(model, lambda: language_modeling.mean_loss(model, ids), folder)
         unigram = unigram_loss(self.ids["train"][:COUNTED], len(self.tokenizer))
         return {"evaluate": self.best, "unigram": unigram, **super().training(out)}
 
     def report(self):
-        from course_lib.tasks.language_modeling import continue_text
-
         if self.best:
             loss = self.best.restore()
             yield f"kept: the weights with a loss of {loss:.4f} on a part of the validation text"
@@ -163,18 +200,9 @@ class LanguageModel(Task):
                 name = part if isinstance(text, str) else str(text)
                 yield from text_report(model, name, self.ids[part], len(text))
         prompt = self.tokenizer.decode(self.ids["validation"][:8].tolist())
-        yield f"After {prompt!r}:\n{continue_text(model, self.tokenizer, prompt, SAMPLE, top_p=0.95)}"
+        text = language_modeling.continue_text(model, self.tokenizer, prompt, SAMPLE, top_p=0.95)
+        yield f"After {prompt!r}:\n{text}"
 
     def save(self, out):
-        from course_lib.tasks.language_modeling import save_language_model
-
-        save_language_model(out / "model", self.objective.model, self.tokenizer)
+        language_modeling.save_language_model(out / "model", self.objective.model, self.tokenizer)
         return ""
-
-
-TASKS = {
-    "translation": Translation,
-    "gpt": LanguageModel,
-    "vision": ImageClassification,
-    "classification": TextClassification,
-}

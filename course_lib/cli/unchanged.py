@@ -1,12 +1,11 @@
 """What `refresh` leaves as stored, so that a diff shows only the cells whose outputs have changed."""
 
-import base64
-import io
 import re
-from itertools import pairwise
 
 from nbformat import NotebookNode
-from PIL import Image, ImageChops
+from PIL import ImageChops
+
+from course_lib.cli import notebook_io
 
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 FACTOR = 2  # between two runs, a time on a `≈` line may differ by so much and stay as stored
@@ -37,16 +36,14 @@ def keep_unchanged(before: NotebookNode, after: NotebookNode) -> None:
 def counts(kept: list[int | None]) -> list[int]:
     """Counts in order, from 1 to the number of cells: those kept, if in order, and others between."""
     known = [count for count in kept if count is not None]
-    if not known or known[0] < 1 or any(late < early for early, late in pairwise(known)):
+    if not known or known[0] < 1 or known != sorted(known):
         return list(range(1, len(kept) + 1))
-    found: list[int] = []
+    found = [0]
     for place, count in enumerate(kept):
-        before = found[-1] if found else 0
-        following = next((later for later in kept[place:] if later is not None), len(kept))
-        found.append(
-            max(1, min(before + 1, following, len(kept)) if count is None else min(count, len(kept)))
-        )
-    return found
+        if count is None:
+            count = min([found[-1] + 1, *(later for later in kept[place:] if later is not None)])
+        found.append(min(count, len(kept)))
+    return found[1:]
 
 
 def same_outputs(stored: list[NotebookNode], new: list[NotebookNode]) -> bool:
@@ -76,7 +73,7 @@ def _same_data(kind: str, stored: object, new: object) -> bool:
 
 def _same_pixels(stored: str, new: str) -> bool:
     try:
-        one, other = (Image.open(io.BytesIO(base64.b64decode(png))).convert("RGBA") for png in (stored, new))
+        one, other = (notebook_io.image(png).convert("RGBA") for png in (stored, new))
     except (OSError, ValueError):  # no picture: only the same bytes are the same
         return False
     return one.size == other.size and ImageChops.difference(one, other).getbbox(alpha_only=False) is None

@@ -14,8 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from course_lib.cli import arguments, carry
-from course_lib.cli.requirements import ROOT, is_repository
-from course_lib.cli.venv import SetUpError
+from course_lib.cli.requirements import ROOT, SetUpError, is_repository
 from course_lib.utils.files import atomic_path
 from course_lib.utils.network import network_advice
 
@@ -85,11 +84,11 @@ def pull() -> int:
         return 0
     dirty = changed("HEAD")
     refuse(dirty, base, new)
-    tracked = git("ls-tree", "-r", "--name-only", "-z", "HEAD", "notebooks/").split("\0")
+    tracked = listed("ls-tree", "-r", "--name-only", "-z", "HEAD", "notebooks/")
     dirty = [path for path in dirty if path in tracked and is_notebook(path)]
     mine = [ROOT / path for path in dirty if (ROOT / path).is_file()]
     work = {path: read(path) for path in mine}
-    committed = sorted(set(changed(base, old, NOTEBOOKS)) & set(changed(base, new, NOTEBOOKS)))
+    committed = sorted({*changed(base, old, within=NOTEBOOKS)} & {*changed(base, new, within=NOTEBOOKS)})
     saved = save(sorted({*mine, *(ROOT / path for path in committed if (ROOT / path).is_file())}))
     done: dict[Path, carry.Carried] = {}
     with restored(old, dirty, saved):
@@ -98,14 +97,14 @@ def pull() -> int:
         merge(base, old, new, committed, done)
         for path, notebook in work.items():
             if path.is_file():
-                start = carry.parsed(git("show", f"{old}:{relative(path)}"))
+                start = at_commit(old, path.relative_to(ROOT).as_posix())
                 done[path] = carry.merged(start, notebook, read(path))
                 write(path, done[path])
     tell(base, new)
     report(done, saved)
-    for path in saved:
+    for path, copy in saved.items():
         if not path.is_file():
-            print(f"{path.name} is no longer part of the course; yours is in {saved[path].parent}.")
+            print(f"{path.name} is no longer part of the course; yours is in {copy.parent}.")
     print("Reload notebooks that are open. `lab` installs what the new version requires.")
     return 0
 
@@ -114,7 +113,7 @@ def refuse(dirty: list[str], base: str, new: str) -> None:
     """Raise SetUpError if the update would overwrite something other than a notebook."""
     theirs = changed(base, new)
     both = sorted(path for path in set(dirty) & set(theirs) if not is_notebook(path))
-    tracked = set(git("ls-files", "-z").split("\0"))
+    tracked = set(listed("ls-files", "-z"))
     both += sorted(path for path in theirs if path not in tracked and (ROOT / path).exists())
     if both:
         raise SetUpError(
@@ -134,14 +133,12 @@ def merge(base: str, old: str, new: str, committed: list[str], done: dict[Path, 
         if not git("ls-tree", old, "--", path):
             continue  # deleted here
         if git("ls-tree", new, "--", path):
-            versions = [carry.parsed(git("show", f"{commit}:{path}")) for commit in (base, old, new)]
-            done[ROOT / path] = carry.merged(*versions)
+            done[ROOT / path] = carry.merged(*(at_commit(commit, path) for commit in (base, old, new)))
             write(ROOT / path, done[ROOT / path])
             git("add", "--", path)
         else:
             git("rm", "--quiet", "--force", "--ignore-unmatch", "--", path)
-    left = sorted(set(git("diff", "--name-only", "--diff-filter=U", "-z").split("\0")) - {""})
-    if left:
+    if left := sorted(listed("diff", "--name-only", "--diff-filter=U", "-z")):
         raise SetUpError(f"You and the new version both changed {', '.join(left[:3])}: merge with git.")
     git("commit", "--quiet", "--no-edit")
 
@@ -187,7 +184,7 @@ def report(done: dict[Path, carry.Carried], saved: dict[Path, Path]) -> None:
 
 def tell(base: str, new: str) -> None:
     """Say what the new version changes."""
-    texts = changed(base, new, NOTEBOOKS)
+    texts = changed(base, new, within=NOTEBOOKS)
     names = [Path(path).name for path in texts if git("ls-tree", new, "--", path)]
     print(f"Updated. Changed notebooks: {', '.join(names) or 'none'}.")
     lines = git("diff", "--unified=0", base, new, "--", "CHANGELOG.md").splitlines()
@@ -211,13 +208,14 @@ def write(path: Path, carried: carry.Carried) -> None:
         part.write_text(carry.written(carried.notebook), encoding="utf-8", newline="\n")
 
 
-def changed(*arguments: str) -> list[str]:
+def changed(*commits: str, within: str = ":/") -> list[str]:
     """The paths that differ between two commits, or between a commit and the folder."""
-    *commits, last = arguments
-    limits = ["--", last] if last == NOTEBOOKS else []
-    names = commits if limits else arguments
-    listed = git("diff", "--name-only", "--no-renames", "-z", *names, *limits)
-    return [path for path in listed.split("\0") if path]
+    return listed("diff", "--name-only", "--no-renames", "-z", *commits, "--", within)
+
+
+def listed(*arguments: str) -> list[str]:
+    """The paths that a git command lists with the option -z."""
+    return list(filter(None, git(*arguments).split("\0")))
 
 
 def is_notebook(path: str) -> bool:
@@ -225,9 +223,9 @@ def is_notebook(path: str) -> bool:
     return path.startswith("notebooks/") and path.endswith(".ipynb") and path.count("/") == 1
 
 
-def relative(path: Path) -> str:
-    """A path as git writes it."""
-    return path.relative_to(ROOT).as_posix()
+def at_commit(commit: str, path: str) -> dict:
+    """A notebook as it is in a commit."""
+    return carry.parsed(git("show", f"{commit}:{path}"))
 
 
 def git(*arguments: str, check: bool = True) -> str:

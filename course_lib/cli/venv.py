@@ -5,35 +5,32 @@ of a second. A setup that was killed has no stamp, and the next call completes i
 """
 
 import hashlib
+import importlib.metadata
 import importlib.util
 import json
 import os
-import re
+import platform
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from course_lib.cli import pip, torch_build
-from course_lib.cli.requirements import ROOT, pinned, project
+from course_lib.cli.requirements import ROOT, SetUpError, constraints, pinned, project
+from course_lib.utils.files import atomic_path
 
 WINDOWS = os.name == "nt"
 VENV = ROOT / ".venv"
 STAMP = "course_lib.stamp"
 D2L = "d2l==1.0.3"
-WITH_TORCH = ("torch", "torchvision")  # their builds must match
 
 
-class SetUpError(Exception):
-    """The environment could not be created; the message says what to do."""
-
-
-def python() -> Path:
-    """The Python inside `.venv`, whether it exists or not."""
-    return VENV / "Scripts" / "python.exe" if WINDOWS else VENV / "bin" / "python"
+def python(folder: Path | None = None) -> Path:
+    """The Python inside an environment, `.venv` by default, whether it exists or not."""
+    return (folder or VENV) / ("Scripts/python.exe" if WINDOWS else "bin/python")
 
 
 def is_current() -> bool:
@@ -43,29 +40,36 @@ def is_current() -> bool:
 
 def is_ready() -> bool:
     """Whether `.venv` is complete and was made from the current requirements."""
-    stamp = VENV / STAMP
-    return python().exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == fingerprint()
+    return is_stamped(VENV, _ingredients())
 
 
-def fingerprint() -> str:
-    """A digest of what `.venv` depends on: the requirements, the exact versions, its Python and its path."""
+def _ingredients() -> list[str]:
     listed = {key: value for key, value in project().items() if "dependencies" in key}
-    settings = VENV / "pyvenv.cfg"
-    parts = [
-        json.dumps(listed, sort_keys=True),
-        (ROOT / "constraints.txt").read_text(encoding="utf-8"),
-        settings.read_text(encoding="utf-8") if settings.exists() else "",
-        str(ROOT),
-        D2L,
-    ]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return [json.dumps(listed, sort_keys=True), constraints(), D2L]
+
+
+def is_stamped(folder: Path, made_from: list[str]) -> bool:
+    """Whether an environment is complete and was made from these requirements and versions."""
+    stamp, digest = folder / STAMP, _digest(folder, made_from)
+    return python(folder).exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == digest
+
+
+def set_stamp(folder: Path, made_from: list[str]) -> None:
+    """Note that an environment is complete."""
+    _write(folder / STAMP, _digest(folder, made_from))
+
+
+def _digest(folder: Path, made_from: list[str]) -> str:
+    """A digest of what an environment depends on: its Python and the path of the course as well."""
+    settings = folder / "pyvenv.cfg"
+    made_by = settings.read_text(encoding="utf-8") if settings.exists() else ""
+    return hashlib.sha256("\0".join([*made_from, made_by, str(ROOT)]).encode()).hexdigest()
 
 
 def set_up() -> None:
     """Make `.venv`, or complete one that is incomplete or out of date. Safe to interrupt and repeat.
 
     One that cannot be brought up to date, as without a network, is used as it is if nothing is missing.
-    Raises SetUpError, saying what to do.
     """
     try:
         with _alone():
@@ -73,7 +77,7 @@ def set_up() -> None:
                 _install()
     except pip.PipError as problem:
         if not _has_all():
-            raise SetUpError(str(problem)) from None
+            raise
         print(f"{problem}\nNothing that the course needs is missing, so it starts with other versions.\n")
     except OSError as problem:
         raise SetUpError(f"The environment could not be written: {problem}\n{_room()}") from None
@@ -82,8 +86,8 @@ def set_up() -> None:
 def add_d2l(interpreter: Path, prefix: Path) -> None:
     """Install d2l by itself, once; if that fails, say so and continue: only comparisons need it."""
     tried = prefix / "course_lib.d2l"
-    folders = [*prefix.glob("lib/python*/site-packages/d2l"), *prefix.glob("Lib/site-packages/d2l")]
-    if folders or (tried.exists() and tried.read_text(encoding="utf-8") == D2L):
+    here = any((site / "d2l").exists() for site in pip.sites(prefix))
+    if here or (tried.exists() and tried.read_text(encoding="utf-8") == D2L):
         return
     try:
         pip.install(interpreter, ["--no-deps", D2L], f"{D2L}, by itself")
@@ -91,10 +95,8 @@ def add_d2l(interpreter: Path, prefix: Path) -> None:
         print(problem)
         print("The course works without d2l; only comparisons with it are skipped. To try again:")
         print(f"  {interpreter} -m pip install --no-deps {D2L}")
-    try:
+    with suppress(OSError):  # in a read-only environment, d2l is tried again next time
         _write(tried, D2L)
-    except OSError:
-        pass  # a read-only environment: d2l is tried again next time
 
 
 def _install() -> None:
@@ -102,30 +104,31 @@ def _install() -> None:
         print(f"Bringing {VENV} up to date.", flush=True)
     else:
         print(f"Setting up {VENV}. This happens only once and takes a few minutes.", flush=True)
-    _make()
-    for name in pip.forget_interrupted(VENV):
-        print(f"  repeating the interrupted installation of {name}")
-    exact, log = ["-c", str(ROOT / "constraints.txt")], VENV / "pip.log"
-    wanted = [pinned(name) for name in WITH_TORCH]
-    if not all(_has(VENV, one) for one in wanted):  # pip would ask the index, which may not be there
-        install_torch(python(), VENV, wanted, exact)
-    pip.install(python(), [*exact, "-e", f"{ROOT}[dev]"], "the course, its tools and what they require", log)
+    make(VENV)
+    what = "the course, its tools and what they require"
+    fill(VENV, ROOT / "constraints.txt", ["-e", f"{ROOT}[dev]"], what)
     add_d2l(python(), VENV)
-    _write(VENV / STAMP, fingerprint())
+    set_stamp(VENV, _ingredients())
     print("The environment is ready.", flush=True)
 
 
-def install_torch(interpreter: Path, prefix: Path, wanted: list[str], exact: list[str]) -> None:
-    """Install PyTorch and torchvision in the build that fits this machine, if there is enough disk space.
+def fill(folder: Path, exact: Path, packages: list[str], what: str) -> None:
+    """Install packages in the versions of the file `exact`: first PyTorch, then all others.
 
-    They come first, by themselves, so that no other package can pull in a different build.
-    Raises SetUpError or PipError.
+    PyTorch comes by itself, in the build that fits this machine, so that no other package can pull in a
+    different build.
     """
-    build = torch_build.choose(interpreter, wanted[0])
-    if not _has(prefix, "torch"):
-        _check_room(build.gb)
-    what = f"PyTorch ({wanted[0]}, {build.name}), the largest part: about {build.wheels_gb} GB"
-    pip.install(interpreter, [*exact, *build.options, *wanted], what, prefix / "pip.log")
+    for name in pip.forget_interrupted(folder):
+        print(f"  repeating the interrupted installation of {name}")
+    log, text = folder / "pip.log", exact.read_text(encoding="utf-8")
+    wanted = torch, _ = pinned("torch", text), pinned("torchvision", text)  # their builds must match
+    if not all(_has(folder, one) for one in wanted):  # pip would ask the index, which may not be there
+        build = torch_build.choose(python(folder), torch)
+        if not _has(folder, "torch"):
+            _check_room(build.gb)
+        about = f"PyTorch ({torch}, {build.name}), the largest part: about {build.wheels_gb} GB"
+        pip.install(python(folder), ["-c", str(exact), *build.options, *wanted], about, log)
+    pip.install(python(folder), ["-c", str(exact), *packages], what, log)
 
 
 def _has_all() -> bool:
@@ -140,31 +143,31 @@ def _has_all() -> bool:
 def _has(prefix: Path, requirement: str) -> bool:
     """Whether an environment has a package, such as "torch", or a version of it, such as "torch==2.13.0"."""
     name, _, version = requirement.partition("==")
-    sites = ("lib/python*/site-packages", "Lib/site-packages")
-    found = [one.name for site in sites for one in prefix.glob(f"{site}/{name}-*.dist-info")]
-    return any(re.fullmatch(rf"{name}-{re.escape(version) or '.*'}(\+\w+)?\.dist-info", one) for one in found)
+    found = importlib.metadata.distributions(name=name, path=list(map(str, pip.sites(prefix))))
+    return any(not version or one.version.partition("+")[0] == version for one in found)
 
 
-def _make() -> None:
-    """Create `.venv`, or recreate one whose Python or pip does not start."""
-    if pip.works(python()):
+def make(folder: Path) -> None:
+    """Create an environment, or recreate one whose Python or pip does not start."""
+    if pip.works(python(folder)):
         return
-    refusal = _refusal()
-    if refusal:
+    if refusal := _refusal(folder):
         raise SetUpError(refusal)
-    _check_room(torch_build.CPU_GB)  # the minimum; install_torch() checks again for the build it chooses
-    verb = "recreating" if VENV.exists() else "creating"
+    _check_room(torch_build.CPU.gb)  # the minimum; fill() checks again for the build it chooses
+    verb = "recreating" if folder.exists() else "creating"
     print(f"  {verb} the environment with Python {sys.version.split()[0]}")
-    made = subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], capture_output=True, text=True)
+    made = subprocess.run([sys.executable, "-m", "venv", "--clear", folder], capture_output=True, text=True)
     if made.returncode:
-        raise SetUpError(f"{VENV} could not be created:\n{made.stdout}{made.stderr}{_room()}")
+        raise SetUpError(f"{folder} could not be created:\n{made.stdout}{made.stderr}{_room()}")
 
 
-def _refusal() -> str | None:
+def _refusal(folder: Path) -> str | None:
     """Why no environment can be created here, and what to do about it; None if one can."""
-    if (kind := torch_build.mac()) == "Intel":
-        return pip.INTEL_MAC
-    if kind == "Rosetta":
+    if sys.platform == "darwin" and platform.machine() == "x86_64":
+        if (
+            "ARM64" not in platform.version()
+        ):  # which the kernel does not imitate
+            return pip.INTEL_MAC
         return "This Mac has Apple's chip, but this Python was made for Intel. Install one from python.org."
     if sys.maxsize < 2**32:
         return f"PyTorch has nothing for {pip.this_python()}."
@@ -175,8 +178,9 @@ def _refusal() -> str | None:
             f"On Debian and Ubuntu: sudo apt install {package}. Otherwise: https://www.python.org."
         )
     parts = {"bin", "lib", "lib64", "include", "share", "etc", "Scripts", "Lib", "Include"}
-    if VENV.is_dir() and not (VENV / "pyvenv.cfg").exists() and {one.name for one in VENV.iterdir()} - parts:
-        return f"{VENV} is not a Python environment. Move it elsewhere, then run the command again."
+    is_one = not folder.is_dir() or (folder / "pyvenv.cfg").exists()
+    if not is_one and {one.name for one in folder.iterdir()} - parts:
+        return f"{folder} is not a Python environment. Move it elsewhere, then run the command again."
     return None
 
 
@@ -217,6 +221,5 @@ def _locked(file, wait: bool) -> bool:
 
 
 def _write(path: Path, text: str) -> None:
-    part = path.with_suffix(".part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
+    with atomic_path(path) as part:
+        part.write_text(text, encoding="utf-8")

@@ -1,7 +1,6 @@
 """Data sets by name: sentence pairs, texts, images and labeled sentences, with fixed splits.
 
-catalog               what each set is, in catalog.toml
-spec                  the form of an entry, and how files are verified
+catalog               what each set is, in catalog.toml, and how its files are verified
 location              finding and downloading files: $COURSE_DATA, cache, network
 archives, pickles     safe reading of files that may be damaged or hostile
 pairs, texts          loaders of sentence pairs and of texts

@@ -11,6 +11,7 @@ from course_lib.datasets.batching import (
 from course_lib.datasets.batching import (
     pad as pad,
 )
+from course_lib.datasets.catalog import DataSet as DataSet
 from course_lib.datasets.catalog import find_set as find_set
 from course_lib.datasets.catalog import list_datasets as list_datasets
 from course_lib.datasets.classification import (
@@ -56,7 +57,6 @@ from course_lib.datasets.pairs import (
 from course_lib.datasets.pairs import (
     load_translation as load_translation,
 )
-from course_lib.datasets.spec import DataSet as DataSet
 from course_lib.datasets.splits import (
     Pair as Pair,
 )

@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from course_lib.datasets.archives import BrokenArchive, read_text
-from course_lib.datasets.catalog import find_set, list_datasets
+from course_lib.datasets.catalog import DataSet, find_set, list_datasets
 from course_lib.datasets.labels import check_labels, check_number
 from course_lib.datasets.location import locate_file
-from course_lib.datasets.spec import DataSet
 from course_lib.datasets.splits import normalize
 from course_lib.datasets.text_files import PathLike, own_path
 from course_lib.text.preparation import clean
@@ -116,11 +115,10 @@ def read(part: DataSet, classes: int) -> list[Labelled]:
 def split_by_words(
     labelled: Sequence[Labelled], validation: int = 1000, test: int = 2000
 ) -> tuple[list[Labelled], list[Labelled], list[Labelled]]:
-    """Train/validation/test split grouped by bag of words: sentences with the same words are in the same set.
+    """Train/validation/test split grouped by bag of words: sentences with the same words stay together.
 
-    Groups, sorted by the SHA-256 of their words, fill the test set, then the validation set; the rest are for
-    training. A group that no longer fits is passed on whole.
-    Raises ValueError if nothing is left for training.
+    Groups, sorted by the SHA-256 of their words, fill the test set, then the validation set, then training;
+    one that no longer fits is passed on whole.
     """
     if len(labelled) <= validation + test:
         raise ValueError(f"{len(labelled)} sentences are too few for validation={validation} and test={test}")

@@ -10,11 +10,10 @@ from jaxtyping import Int64, UInt8
 from torch import Tensor
 
 from course_lib.datasets.archives import BrokenArchive, read_members, unpacked
-from course_lib.datasets.catalog import find_set, list_datasets
+from course_lib.datasets.catalog import DataSet, find_set, list_datasets
 from course_lib.datasets.image_data import ImageData, ImageSplit
 from course_lib.datasets.location import find_file, locate_file, naming
 from course_lib.datasets.pickles import read_batch
-from course_lib.datasets.spec import DataSet
 from course_lib.datasets.text_files import PathLike, own_path
 
 EMBEDDED = "digits"
@@ -51,10 +50,7 @@ def load_images(name: PathLike = EMBEDDED) -> ImageData:
 
 
 def stratified_split(split: ImageSplit, part: int, seed: int = 0) -> list[ImageSplit]:
-    """Stratified split: one image in `part` of each class, drawn at random, is held out; the order is kept.
-
-    Returns the rest, then the held-out images.
-    """
+    """Stratified split: the rest, and one image in `part` of each class, drawn at random, in their order."""
     rng, chosen = random.Random(seed), torch.zeros(len(split), dtype=torch.bool)
     for label in split.labels.unique():
         places = (split.labels == label).nonzero().flatten().tolist()
@@ -86,10 +82,7 @@ def mnist(entry: DataSet) -> list[ImageSplit]:
 
 
 def idx_array(content: bytes, file: str, axes: int) -> np.ndarray:
-    """Read an array in IDX format (MNIST's): a header of big-endian integers, then one byte per value.
-
-    axes: the number of axes it must have. Raises BrokenArchive if the header does not match the content.
-    """
+    """Read an array in IDX format (MNIST's): a header of big-endian integers, then one byte per value."""
     start = 4 + 4 * axes
     if content[:4] != bytes([0, 0, 8, axes]) or len(content) < start:
         raise BrokenArchive(f"{file} does not begin like an IDX file of bytes with {axes} axes")
@@ -114,10 +107,7 @@ def cifar10(entry: DataSet) -> list[ImageSplit]:
 
 
 def batch_of(content: bytes, file: str) -> tuple[UInt8[Tensor, "images 3 32 32"], Int64[Tensor, " images"]]:
-    """Read pixels and labels from one CIFAR-10 batch file, which stores each image channel by channel.
-
-    Raises BrokenArchive if the file contains anything else.
-    """
+    """Read pixels and labels from one CIFAR-10 batch file, which stores each image channel by channel."""
     try:
         pixels, labels = read_batch(content)
     except BrokenArchive as error:

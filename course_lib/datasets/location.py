@@ -13,8 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from course_lib.datasets.archives import Bounded, BrokenArchive
-from course_lib.datasets.catalog import find_set
-from course_lib.datasets.spec import DataSet
+from course_lib.datasets.catalog import DataSet, find_set
 from course_lib.utils.files import atomic_path, data_folder
 from course_lib.utils.network import network_advice
 
@@ -95,10 +94,8 @@ def locate_files(name: str) -> list[Path]:
 
 def locate_file(entry: DataSet) -> Path:
     """Locate one file."""
-    path = find_file(entry)
-    if path is None:
-        path = cache_folder() / entry.file
-        download(entry, path)
+    if (path := find_file(entry)) is None:
+        download(entry, path := cache_folder() / entry.file)
     elif entry.file:
         with naming(entry, path):
             entry.check(path)
@@ -126,10 +123,7 @@ def sklearn_digits() -> Path:
 
 
 def download(entry: DataSet, path: Path) -> None:
-    """Download a set's file to `path` from the first URL whose file passes verification.
-
-    Raises DataSetUnavailable with the reason for each URL; then nothing is left at `path`.
-    """
+    """Download a set's file to `path` from the first URL whose file passes verification, or leave nothing."""
     reasons = []
     given = folder_in(DATA_VARIABLE)
     if given and not os.path.isdir(given):  # otherwise a typo would cause a download without a word

@@ -37,7 +37,6 @@ def table(file: Path) -> Iterator[tuple[int, list[str]]]:
 
     .csv: commas, semicolons or tabs, with quotes as spreadsheets write them. Others: tabs; quotation marks
     belong to the text, except where a spreadsheet has put a cell with doubled ones into quotes.
-    Raises ValueError if lines have different numbers of cells.
     """
     lines = lines_of(file)
     if file.suffix.lower() == ".csv":
@@ -46,8 +45,7 @@ def table(file: Path) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader((line + "\n" for line in lines), delimiter=mark, strict=True)
         rows: Iterator[tuple[int, list[str]]] = numbered(file, reader)
     else:
-        split = ([unquoted(cell) for cell in line.split("\t")] for line in lines)
-        rows = enumerate(split, start=1)
+        rows = enumerate(([unquoted(cell) for cell in line.split("\t")] for line in lines), start=1)
     width = 0
     for number, row in rows:
         if not any(cell.strip() for cell in row):
@@ -78,12 +76,7 @@ def unquoted(cell: str) -> str:
 
 
 def columns(file: Path, wanted: tuple[str, str]) -> tuple[list[int], list[list[str]]]:
-    """Two columns of a table: the number of each line, and the cells.
-
-    A header is recognized by its words. Without one, there are two columns, or those of Tatoeba: two and a
-    license, or two sentences with a number before each. Raises ValueError for any other number, for a table
-    without rows, and if a cell is empty.
-    """
+    """Two columns of a table, of which no cell may be empty: the number of each line, and the cells."""
     if file.suffix.lower() == ".jsonl":
         objects = list(json_lines(file))
         for number, one in objects:
@@ -116,7 +109,11 @@ def check_filled(
 
 
 def choose(file: Path, rows: list[list[str]], wanted: tuple[str, str]) -> tuple[tuple[int, int], int]:
-    """Which two columns are wanted, and the number of lines of the header, 0 or 1."""
+    """Which two columns are wanted, and the number of lines of the header, 0 or 1.
+
+    A header is recognized by its words. Without one, there are two columns, or those of Tatoeba: two and a
+    license, or two sentences with a number before each.
+    """
     head = [cell.strip().lower() for cell in rows[0]]
     named = [next((i for i, cell in enumerate(head) if cell in COLUMNS[name]), None) for name in wanted]
     if None not in named and named[0] != named[1]:
@@ -214,27 +211,31 @@ def check_classes(path: PathLike, labels: Sequence[str]) -> None:
         raise ValueError(f"{path} has one class only, {labels[0]!r}: there is nothing to tell apart")
 
 
-def grouped_sides(path: PathLike, keys: Sequence[str], labels: Sequence[str]) -> list[str]:
-    """Train/validation/test split, stratified and grouped: examples with the same key are on the same side.
+def grouped_split(
+    path: PathLike, keys: Sequence[str], labels: Sequence[str]
+) -> tuple[tuple[str, ...], dict[str, list[int]]]:
+    """Train/validation/test split, stratified and grouped: the classes, and the indices of each set.
 
-    A tenth of the groups of each class is for testing, and a tenth for validation, but at least one.
-    Raises ValueError if a class has fewer than three groups.
+    Examples with the same key are in the same set. A tenth of the groups of each class is for testing, and a
+    tenth for validation, but at least one. Raises ValueError if a class has fewer than three groups.
     """
-    of_class: dict[str, dict[str, None]] = {label: {} for label in labels}
-    label_of = {key: label for key, label in zip(reversed(keys), reversed(labels), strict=True)}
-    for key, label in label_of.items():
-        of_class[label][key] = None
     side: dict[str, str] = {}
+    of_class: dict[str, list[str]] = {label: [] for label in labels}
+    for key, label in dict(zip(reversed(keys), reversed(labels), strict=True)).items():
+        of_class[label].append(key)
     for label, groups in of_class.items():
         if len(groups) < 3:
             raise ValueError(
                 f"{path}: class {label!r} has {len(groups)} different examples, fewer than three"
             )
-        order = sorted(groups, key=lambda key: hashlib.sha256(key.encode()).digest())
-        share = max(1, len(order) // HELD_OUT)
-        side |= dict.fromkeys(order[:share], "test")
-        side |= dict.fromkeys(order[share : 2 * share], "validation")
-    return [side.get(key, "train") for key in keys]
+        groups.sort(key=lambda key: hashlib.sha256(key.encode()).digest())
+        share = max(1, len(groups) // HELD_OUT)
+        side |= dict.fromkeys(groups[:share], "test")
+        side |= dict.fromkeys(groups[share : 2 * share], "validation")
+    parts: dict[str, list[int]] = {"train": [], "validation": [], "test": []}
+    for i, key in enumerate(keys):
+        parts[side.get(key, "train")].append(i)
+    return tuple(sorted(set(labels))), parts
 
 
 def load_labeled_texts(path: PathLike) -> LabelledData:
@@ -256,11 +257,9 @@ def load_labeled_texts(path: PathLike) -> LabelledData:
     """
     texts, names = labeled_rows(path)
     texts = [clean(text) for text in texts]
-    sides = grouped_sides(path, [words_of(text) for text in texts], names)
-    classes = tuple(sorted(set(names)))
-    splits = {}
-    for part in ("train", "validation", "test"):
-        chosen = [i for i, side in enumerate(sides) if side == part]
-        labels = [classes.index(names[i]) for i in chosen]
-        splits[part] = LabelledSplit([texts[i] for i in chosen], labels)
+    classes, parts = grouped_split(path, [words_of(text) for text in texts], names)
+    splits = {
+        part: LabelledSplit([texts[i] for i in chosen], [classes.index(names[i]) for i in chosen])
+        for part, chosen in parts.items()
+    }
     return LabelledData(name=Path(path).name, classes=classes, **splits)

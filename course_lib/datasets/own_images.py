@@ -8,10 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from PIL import Image, ImageOps
 
 from course_lib.datasets.image_data import ImageData, ImageSplit
-from course_lib.datasets.own_data import check_classes, grouped_sides
+from course_lib.datasets.own_data import check_classes, grouped_split
 from course_lib.datasets.text_files import PathLike, files_in, require
 
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
@@ -35,13 +37,7 @@ def image_files(path: PathLike) -> tuple[list[Path], list[str]]:
 
 
 def read_image(file: Path, size: int, mode: str = "RGB") -> Any:
-    """An image as an array of height, width and channels: its middle, scaled to a square of `size` pixels.
-
-    Raises ValueError if it cannot be read.
-    """
-    import numpy as np
-    from PIL import Image, ImageOps
-
+    """An image as an array of height, width and channels: its middle, scaled to a square of `size` pixels."""
     if not file.stat().st_size:
         raise ValueError(f"{file} is empty (0 bytes)")
     try:
@@ -54,16 +50,12 @@ def read_image(file: Path, size: int, mode: str = "RGB") -> Any:
 
 def size_of(file: Path) -> tuple[int, int]:
     """Width and height of an image that can be read, in pixels."""
-    from PIL import Image
-
     with Image.open(file) as image:
         return image.size
 
 
 def is_gray(file: Path) -> bool:
     """Whether an image has no colors."""
-    from PIL import Image
-
     with suppress(OSError, ValueError), Image.open(file) as image:
         return image.mode in ("1", "L", "LA", "I", "I;16", "F")
     return False
@@ -92,11 +84,10 @@ def load_image_folder(path: PathLike, size: int = 32) -> ImageData:
     files, names = image_files(path)
     mode = "L" if all(map(is_gray, files)) else "RGB"
     arrays = [read_image(file, size, mode) for file in files]
-    sides = grouped_sides(path, [hashlib.sha256(one.tobytes()).hexdigest() for one in arrays], names)
-    classes = tuple(sorted(set(names)))
+    keys = [hashlib.sha256(one.tobytes()).hexdigest() for one in arrays]
+    classes, parts = grouped_split(path, keys, names)
     splits = {}
-    for part in ("train", "validation", "test"):
-        chosen = [i for i, side in enumerate(sides) if side == part]
+    for part, chosen in parts.items():
         pixels = torch.stack([torch.from_numpy(arrays[i].copy()).permute(2, 0, 1) for i in chosen])
         labels = torch.tensor([classes.index(names[i]) for i in chosen])
         splits[part] = ImageSplit(pixels.contiguous(), labels)

@@ -88,16 +88,8 @@ def load_translation(
         splits = published_splits(*(limit_words(max_words, pairs) for pairs in _read_parts(entry)))
     else:
         splits = split_pairs(limit_words(max_words, load_pairs(name)), test=test, validation=validation)
-    return TranslationData(
-        name=entry.name,
-        source=entry.source,
-        target=entry.target,
-        max_words=max_words,
-        train=splits.train,
-        validation=splits.validation,
-        test=splits.test,
-        left_out=splits.left_out,
-    )
+    about = {"name": entry.name, "source": entry.source, "target": entry.target}
+    return TranslationData(max_words=max_words, **about, **vars(splits))
 
 
 def own_paths(name: PathLike | Sequence[PathLike]) -> list[Path] | None:
@@ -148,12 +140,13 @@ def load_pairs(name: PathLike | Sequence[PathLike]) -> list[Pair]:
 
 def published_splits(train: list[Pair], validation: list[Pair], test: list[Pair]) -> Splits:
     """The publisher's split, without training pairs that share a sentence with a held-out pair."""
-    held_out = {(side, normalize(pair[side])) for pair in (*validation, *test) for side in (0, 1)}
-    shared = [any((side, normalize(pair[side])) in held_out for side in (0, 1)) for pair in train]
-    apart = [
-        [pair for pair, out in zip(train, shared, strict=True) if out is wanted] for wanted in (False, True)
-    ]
-    return Splits(apart[0], validation, test, left_out=apart[1])
+    held_out = [{normalize(pair[side]) for pair in (*validation, *test)} for side in (0, 1)]
+    kept: list[Pair] = []
+    left_out: list[Pair] = []
+    for pair in train:
+        shared = any(normalize(pair[side]) in held_out[side] for side in (0, 1))
+        (left_out if shared else kept).append(pair)
+    return Splits(kept, validation, test, left_out)
 
 
 def limit_words(max_words: int | None, pairs: list[Pair]) -> list[Pair]:

@@ -17,10 +17,7 @@ PIXELS = 3 * 32 * 32  # in an image
 
 
 def read_batch(content: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Read the pixels (images × 3072) and the labels of a batch, both uint8.
-
-    Raises BrokenArchive if the file is damaged or contains anything else.
-    """
+    """The pixels (images × 3072) and the labels of a batch, both uint8; BrokenArchive for anything else."""
     with refusing_damage("pickle"):
         values = list(arguments(content))
         missing = [key for key in ("labels", "data") if key not in values]

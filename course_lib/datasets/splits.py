@@ -93,10 +93,7 @@ def split_pairs(pairs: Sequence[Pair], *, test: int = 2000, validation: int = 10
 
 
 def connected_groups(ids: Mapping[Pair, str]) -> list[list[Pair]]:
-    """Connected components: groups of pairs that are linked by shared sentences.
-
-    ids: the `pair_id` of each pair.
-    """
+    """Connected components: groups of pairs that are linked by shared sentences; ids: their `pair_id`."""
     holders: dict[tuple[int, str], list[Pair]] = {}  # (side, sentence) -> the pairs that contain it
     for pair, text in ids.items():
         for sentence in enumerate(text.split("\t")):

@@ -12,8 +12,7 @@ FILES = sorted(
 COMMANDS = {
     path.stem: path
     for path in FILES
-    if path.stem not in ("__main__", "attention_picture")
-    and 'if __name__ == "__main__":' in path.read_text("utf-8")
+    if path.stem != "__main__" and 'if __name__ == "__main__":' in path.read_text("utf-8")
 }
 
 

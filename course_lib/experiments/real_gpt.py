@@ -9,7 +9,6 @@ scores on the test text; `real_gpt()` loads it.
 """
 
 import argparse
-import json
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -18,6 +17,7 @@ from pathlib import Path
 import torch
 
 from course_lib.datasets.texts import load_text
+from course_lib.experiments import storage
 from course_lib.models.gpt import GPT
 from course_lib.tasks.language_modeling import (
     bits_per_character,
@@ -95,9 +95,7 @@ def store(run: Path) -> None:
         "bf16": scored(*load_language_model(STORED), text),
         "machine": machine.describe("cpu"),
     }
-    with atomic_path(STORED / SCORES) as temporary:
-        temporary.write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(scores, indent=1))
+    storage.write_scores(STORED / SCORES, scores)
 
 
 def scored(model: GPT, tokenizer: Vocabulary, text: str) -> dict[str, float]:

@@ -16,13 +16,13 @@ from typing import Any
 import torch
 
 from course_lib.datasets import load_translation
+from course_lib.experiments import storage
 from course_lib.models.seq2seq import Seq2Seq
 from course_lib.tasks.translation import load_translator, save_translator, translate
 from course_lib.text.bleu import held_out_scores
 from course_lib.text.tokenizers import Tokenizer
 from course_lib.training import run_record
 from course_lib.utils import machine
-from course_lib.utils.files import atomic_path
 
 STORED = Path(__file__).parent / "models" / "spanish"
 SCORES = "scores.json"
@@ -75,9 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "greedy translations that bf16 leaves as they are": same,
         "machine": machine.describe("cpu"),
     }
-    with atomic_path(STORED / SCORES) as temporary:
-        temporary.write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(scores, indent=1))
+    storage.write_scores(STORED / SCORES, scores)
 
 
 def scored(model: Seq2Seq, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:

@@ -7,12 +7,15 @@
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import SimpleNamespace
 from typing import Any
 
+from course_lib import datasets, models, tasks, text, training
 from course_lib.utils.device import best_device
 
 PRESETS = Path(__file__).parent / "presets.toml"
@@ -101,12 +104,8 @@ def recipe(kind: str, *, preset: str | None = None, **overrides: Any) -> SimpleN
 
 def train_config(settings):
     """The TrainConfig of settled settings."""
-    from course_lib.training.config import TrainConfig
-
-    same = ("steps", "minutes", "optimizer", "lr", "warmup", "average", "precision", "compile", "seed")
-    same += ("checkpoint_every",)
-    own = ("schedule", "weight_decay", "evaluate_every")  # which not all kinds have
-    return TrainConfig(**{key: getattr(settings, key) for key in (*same, *own) if hasattr(settings, key)})
+    names = {field.name for field in fields(training.TrainConfig)}
+    return training.TrainConfig(**{key: value for key, value in vars(settings).items() if key in names})
 
 
 def options(kind: str, form: str) -> dict[str, Any]:
@@ -127,14 +126,9 @@ def prepare_translation(settings):
     """Translation: data, tokenizer, loss (with the model), batches, TrainConfig."""
     import torch
 
-    from course_lib.datasets import load_translation
-    from course_lib.models.seq2seq import Seq2Seq, Seq2SeqConfig
-    from course_lib.tasks.translation import TranslationBatches, TranslationLoss
-    from course_lib.text.tokenizers import Tokenizer
-
-    data = load_translation(settings.data, max_words=settings.max_words or None)
-    tokenizer = Tokenizer.train((text for pair in data.train for text in pair), vocab=settings.vocab)
-    sizes = Seq2SeqConfig(
+    data = datasets.load_translation(settings.data, max_words=settings.max_words or None)
+    tokenizer = text.Tokenizer.train(chain.from_iterable(data.train), vocab=settings.vocab)
+    sizes = models.Seq2SeqConfig(
         vocab=len(tokenizer),
         d_model=settings.d_model,
         heads=settings.heads or max(1, settings.d_model // 64),
@@ -145,8 +139,8 @@ def prepare_translation(settings):
         **options("translation", settings.form),
     )
     torch.manual_seed(settings.seed)
-    loss = TranslationLoss(Seq2Seq(sizes), settings.label_smoothing)
-    batches = TranslationBatches(data.train, tokenizer, settings.batch, sizes.max_tokens, settings.seed)
+    loss = tasks.TranslationLoss(models.Seq2Seq(sizes), settings.label_smoothing)
+    batches = tasks.TranslationBatches(data.train, tokenizer, settings.batch, sizes.max_tokens, settings.seed)
     return data, tokenizer, loss, batches, train_config(settings)
 
 
@@ -154,24 +148,23 @@ def prepare_gpt(settings):
     """Language modeling: texts, tokenizer, ids of each split, loss (with the model), batches, TrainConfig."""
     import torch
 
-    from course_lib.datasets import load_text
     from course_lib.datasets.text_files import TextFiles, own_path
-    from course_lib.models.gpt import GPT, GPTConfig
-    from course_lib.tasks.language_modeling import LanguageModelLoss, TextBatches
 
     path = own_path(settings.data)
-    data = TextFiles(path, {**HELD_OUT, "train": enough(settings)}) if path else load_text(settings.data)
+    most = {**HELD_OUT, "train": enough(settings)}
+    data = TextFiles(path, most) if path else datasets.load_text(settings.data)
     tokenizer = text_tokenizer(settings, data.train)
     ids = {part: encoded(tokenizer, getattr(data, part)) for part in ("train", "validation", "test")}
     sizes = {name: getattr(settings, name) for name in ("d_model", "heads", "layers", "dropout")}
     torch.manual_seed(settings.seed)
     form = options("gpt", settings.form)
-    model = GPT(GPTConfig(vocab=len(tokenizer), max_tokens=settings.context, **sizes, **form))
+    config = models.GPTConfig(vocab=len(tokenizer), max_tokens=settings.context, **sizes, **form)
+    loss = tasks.LanguageModelLoss(models.GPT(config))
     try:
-        batches = TextBatches(ids["train"], settings.context, settings.batch, settings.seed)
+        batches = tasks.TextBatches(ids["train"], settings.context, settings.batch, settings.seed)
     except ValueError as error:
         raise ValueError(f"{data.name}: {error}; take a smaller --context or --batch") from None
-    return data, tokenizer, ids, LanguageModelLoss(model), batches, train_config(settings)
+    return data, tokenizer, ids, loss, batches, train_config(settings)
 
 
 def enough(settings) -> int:
@@ -184,39 +177,39 @@ def enough(settings) -> int:
     return max(TOKENIZER_SAMPLE, LONG_TOKEN * tokens)
 
 
-def text_tokenizer(settings, text):
-    """A tokenizer of the kind `settings.tokens`, trained on the text, a string or a part of `TextFiles`.
+def text_tokenizer(settings, train):
+    """A tokenizer of the kind `settings.tokens`, trained on a text: a string or a part of `TextFiles`.
 
     Of a long part, evenly spread blocks are enough for byte-pair encoding.
     """
     from course_lib.datasets.text_files import spread
-    from course_lib.text.tokenizers import CharTokenizer, Tokenizer, WordTokenizer
 
-    pieces = [text] if isinstance(text, str) else text
+    pieces = [train] if isinstance(train, str) else train
     if settings.tokens in ("bpe", "bytes"):
-        sample = pieces if isinstance(text, str) else spread(text, len(text) // TOKENIZER_SAMPLE + 1)
+        sample = pieces if isinstance(train, str) else spread(train, len(train) // TOKENIZER_SAMPLE + 1)
         if settings.tokens == "bytes":
-            return Tokenizer.train(sample, settings.vocab, "bytes")
-        return Tokenizer.train((line for piece in sample for line in piece.splitlines()), settings.vocab)
-    kinds = {"characters": CharTokenizer, "words": WordTokenizer}
+            return text.Tokenizer.train(sample, settings.vocab, "bytes")
+        lines = (line for piece in sample for line in piece.splitlines())
+        return text.Tokenizer.train(lines, settings.vocab)
+    kinds = {"characters": text.CharTokenizer, "words": text.WordTokenizer}
     if settings.tokens not in kinds:
         raise ValueError(f"tokens={settings.tokens!r} is not one of bpe, bytes, {', '.join(kinds)}")
     return kinds[settings.tokens].train(pieces)
 
 
-def encoded(tokenizer, text):
+def encoded(tokenizer, part):
     """The ids of a text: a string, or a part of `TextFiles`, whose ids are in a file, not in memory."""
     import numpy as np
     import torch
 
-    if isinstance(text, str):
-        return torch.tensor(tokenizer.encode(text))
+    if isinstance(part, str):
+        return torch.tensor(tokenizer.encode(part))
     kind = np.int16 if len(tokenizer) <= 2**15 else np.int32
     with TemporaryFile() as file:
-        for piece in text:
+        for piece in part:
             file.write(np.array(tokenizer.encode(piece), kind).tobytes())
         if not file.tell():
-            raise ValueError(f"{text.text.path} is too short: there is nothing for the {text.side} part")
+            raise ValueError(f"{part.text.path} is too short: there is nothing for the {part.side} part")
         file.flush()
         return torch.from_numpy(np.memmap(file, kind))  # which stays after the file is closed, and nameless
 
@@ -228,14 +221,10 @@ def prepare_classification(settings):
     """
     import torch
 
-    from course_lib.datasets import load_labelled
-    from course_lib.models.text_encoder import EncoderConfig, TextEncoder
-    from course_lib.tasks.text_classification import LabelledBatches, TextClassificationLoss, TextClassifier
     from course_lib.text.preparation import encode_clean
-    from course_lib.text.tokenizers import Tokenizer
 
-    data = load_labelled(settings.data)
-    tokenizer = Tokenizer.train(data.train.sentences, settings.vocab)
+    data = datasets.load_labelled(settings.data)
+    tokenizer = text.Tokenizer.train(data.train.sentences, settings.vocab)
     most = settings.context - 1
     ids = {
         part: [row[:most] for row in encode_clean(tokenizer, getattr(data, part).sentences)]
@@ -244,13 +233,12 @@ def prepare_classification(settings):
     sizes = {name: getattr(settings, name) for name in ("d_model", "heads", "layers", "dropout")}
     torch.manual_seed(settings.seed)
     form = options("classification", settings.form)
-    encoder = TextEncoder(EncoderConfig(vocab=len(tokenizer), max_tokens=settings.context, **sizes, **form))
-    loss = TextClassificationLoss(
-        TextClassifier(encoder, len(data.classes), settings.pooling), settings.label_smoothing
-    )
+    config = models.EncoderConfig(vocab=len(tokenizer), max_tokens=settings.context, **sizes, **form)
+    model = tasks.TextClassifier(models.TextEncoder(config), len(data.classes), settings.pooling)
+    loss = tasks.TextClassificationLoss(model, settings.label_smoothing)
     to = settings.context if settings.pooling == "flatten" else None
     numbers = {"classes": len(data.classes), "batch": settings.batch, "to": to, "seed": settings.seed}
-    batches = LabelledBatches(ids["train"], data.train.labels, **numbers)
+    batches = tasks.LabelledBatches(ids["train"], data.train.labels, **numbers)
     return data, tokenizer, ids, loss, batches, train_config(settings)
 
 
@@ -258,41 +246,35 @@ def prepare_vision(settings):
     """Image classification: images, loss (with the model), batches, TrainConfig."""
     import torch
 
-    from course_lib.datasets import load_image_folder, load_images
-    from course_lib.models.vit import ViT
     from course_lib.tasks.augmentation import augmentation
-    from course_lib.tasks.image_classification import ImageBatches, ImageClassificationLoss, check_fits
+    from course_lib.tasks.image_classification import check_fits
 
     size = getattr(settings, "image_size", None)
     if size and not is_own(settings.data):
         raise ValueError(f"image_size={size}: the images of {settings.data} have their own size")
-    images = load_image_folder(settings.data, size) if size else load_images(settings.data)
+    images = datasets.load_image_folder(settings.data, size) if size else datasets.load_images(settings.data)
     torch.manual_seed(settings.seed)
-    model = ViT(vit_config(settings, images))
+    model = models.ViT(vit_config(settings, images))
     check_fits(model, images.train)
     device = torch.device(settings.device or best_device())
     augment = augmentation(settings.augment, len(images.classes))
-    batches = ImageBatches(images.train.to(device), settings.batch, settings.seed, augment)
-    config = vision_config(settings, batches)
-    return images, ImageClassificationLoss(model, settings.label_smoothing), batches, config
+    batches = tasks.ImageBatches(images.train.to(device), settings.batch, settings.seed, augment)
+    loss = tasks.ImageClassificationLoss(model, settings.label_smoothing)
+    return images, loss, batches, vision_config(settings, batches)
 
 
 def vit_config(settings, images):
     """The ViTConfig: image size, channels and classes from the images, everything else from the settings."""
-    from course_lib.models.vit import ViTConfig
-
     same = ("patch_size", "tokenizer", "positions", "pooling", "d_model", "heads", "layers", "dropout")
     channels, height, width = images.train.pixels.shape[1:]
     if height != width:
         raise ValueError(f"images of height={height} and width={width}: the model reads square ones")
     sizes = {"classes": len(images.classes), "image_size": height, "channels": channels}
-    return ViTConfig(**sizes, **{name: getattr(settings, name) for name in same})
+    return models.ViTConfig(**sizes, **{name: getattr(settings, name) for name in same})
 
 
 def vision_config(settings, batches):
     """The TrainConfig of a vision recipe, with epochs converted to steps and one evaluation per epoch."""
-    from dataclasses import replace
-
     per_epoch = len(batches)
     changes: dict[str, Any] = {"evaluate_every": per_epoch}
     if settings.checkpoint_epochs:

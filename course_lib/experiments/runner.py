@@ -8,7 +8,7 @@ again to resume; what another process has stored meanwhile is kept, and not made
 
 import argparse
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -108,10 +108,6 @@ class Experiment(Generic[Result]):
         for run in new:
             say(f"{part}: {', '.join(f'{key} {value}' for key, value in run.items() if key not in LONG)}")
 
-    def missing(self, part: str) -> list[Any]:
-        """The planned recipes of a part that are not stored."""
-        return [recipe for recipe in self.parts[part]() if self.find(recipe, part) is None]
-
     def run(
         self,
         *parts: str,
@@ -130,10 +126,13 @@ class Experiment(Generic[Result]):
             missing = [recipe for recipe in recipes if again or self.find(recipe, part) is None]
             if recipes and not missing:
                 say(f"{part}: everything is stored already; --again makes it again")
-            for recipe in until(end, missing, part):
+            for recipe in tracked(missing, part, "run"):
+                if time.monotonic() >= end:
+                    break
                 if self.identity_of(recipe) in made or not (again or self.find(recipe, part) is None):
                     continue  # made with another one, or by another process
-                alike = [] if again else self.alike(part)
+                alike = self.parts if self.shared and not again else ()
+                alike = [other for other in alike if self.maker(other) is self.maker(part)]
                 runs = self.find(recipe, *alike) or self.new(part, recipe)
                 runs = runs if isinstance(runs, list) else [runs]
                 made += [self.identity(storage.plain(run)) for run in runs]
@@ -148,10 +147,6 @@ class Experiment(Generic[Result]):
     def maker(self, part: str) -> Make:
         """The function that makes the runs of a part."""
         return self.make[part] if isinstance(self.make, Mapping) else self.make
-
-    def alike(self, part: str) -> list[str]:
-        """The parts whose runs may be copied into this one."""
-        return [other for other in self.parts if self.shared and self.maker(other) is self.maker(part)]
 
     def main(self, about: str | None, arguments: Sequence[str] | None = None) -> None:
         """The command: makes missing runs. about: its description."""
@@ -192,14 +187,6 @@ class Experiment(Generic[Result]):
 def every(**choices: Iterable[Any]) -> Callable[[], list[dict[str, Any]]]:
     """A plan of all combinations of these choices, as dictionaries; the last choice varies fastest."""
     return lambda: [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
-
-
-def until(end: float, recipes: Iterable[Any], part: str) -> Iterator[Any]:
-    """The recipes one by one, with a progress bar, until `time.monotonic()` has passed `end`."""
-    for recipe in tracked(list(recipes), part, "run"):
-        if time.monotonic() >= end:
-            return
-        yield recipe
 
 
 def learn(

@@ -34,6 +34,14 @@ def write(path: Path, content: dict[str, Any]) -> None:
         temporary.write_text(head + ',\n "runs": {\n' + ",\n".join(parts) + "\n }\n}\n", encoding="utf-8")
 
 
+def write_scores(path: Path, scores: dict[str, Any]) -> None:
+    """Write the scores of a stored model, and print them."""
+    text = json.dumps(scores, indent=1)
+    with atomic_path(path) as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8")
+    print(text)
+
+
 def plain(value: Any) -> Any:
     """A dataclass, or anything that JSON can hold, as it is read back from a file."""
     whole = is_dataclass(value) and not isinstance(value, type)

@@ -8,7 +8,6 @@ with deviations from the paper that are kept here:
   norm(x + dropout(y)). In evaluation the two agree;
 - positions are learned, embeddings are not scaled, and there is no weight tying;
 - attention reshapes values and keys whatever their axes are; `Transformer` gives them three;
-- attention reshapes values and keys whatever their axes are; `Transformer` gives them three;
 - target padding is not masked (`trg_pad_idx` is never used, and omitted here); it is on the right, where the
   causal mask hides it from all real tokens.
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import torch
 from tokenizers import BertWordPieceTokenizer
-from torch import Tensor, nn
+from torch import nn
 
 from course_lib.models.text_encoder import EncoderConfig, TextEncoder
+from course_lib.pretrained.conversion import Conversion, check_form, d_ff
 from course_lib.pretrained.torchvision_ops import transformers
 from course_lib.text.tokenizers import PAD
 
@@ -22,21 +23,7 @@ BERT_SIZES = {  # Devlin et al. 2019, section 3
     "bert-base-uncased": bert(12, 12, 768),
     "bert-large-uncased": bert(24, 16, 1024),
 }
-RENAMED = (  # theirs, ours
-    ("embeddings.word_embeddings.", "embedding."),
-    ("embeddings.position_embeddings.weight", "positions.table"),
-    ("embeddings.token_type_embeddings.", "types."),
-    ("embeddings.LayerNorm.", "norm."),
-    ("encoder.layer.", "blocks."),
-    (".attention.self.query.", ".attention.w_q."),
-    (".attention.self.key.", ".attention.w_k."),
-    (".attention.self.value.", ".attention.w_v."),
-    (".attention.output.dense.", ".attention.w_o."),
-    (".attention.output.LayerNorm.", ".norm_1."),
-    (".intermediate.dense.", ".feed_forward.w_in."),
-    (".output.dense.", ".feed_forward.w_out."),
-    (".output.LayerNorm.", ".norm_2."),
-)
+BOTH = Conversion("bert")
 NEAR_0 = 1e-4  # the scale on which tanh(x) = x, up to a third of x³
 FORM = {"hidden_act": "gelu", "is_decoder": False, "pad_token_id": PAD}  # not options of `TextEncoder`
 
@@ -65,17 +52,10 @@ def from_hugging_face(model: Any) -> TextEncoder:
     Without its pooler (a linear layer and tanh on the first hidden state), and without attention dropout.
     Raises ValueError for options that `TextEncoder` does not have.
     """
-    c = model.config
-    for field, value in FORM.items():
-        if getattr(c, field) != value:
-            raise ValueError(f"{field}={getattr(c, field)!r}, but TextEncoder has {field}={value!r}")
-    sizes = {"d_model": c.hidden_size, "heads": c.num_attention_heads, "layers": c.num_hidden_layers}
-    sizes |= {"vocab": c.vocab_size, "types": c.type_vocab_size, "d_ff": c.intermediate_size}
-    form = {"dropout": c.hidden_dropout_prob, "epsilon": c.layer_norm_eps, "norm": "post"}
-    with torch.device("meta"):  # initial weights are not needed
-        ours = TextEncoder(EncoderConfig(max_tokens=c.max_position_embeddings, **sizes, **form))
-    ours.load_state_dict(convert_from_hf(model.state_dict()), assign=True)
-    return ours.train(model.training)
+    theirs = model.config
+    check_form("TextEncoder", theirs, **FORM)
+    config = EncoderConfig(d_ff=theirs.intermediate_size, norm="post", **BOTH.our_settings(theirs))
+    return BOTH.load_into_ours(TextEncoder, config, model)
 
 
 def to_hugging_face(encoder: TextEncoder) -> nn.Module:
@@ -84,9 +64,7 @@ def to_hugging_face(encoder: TextEncoder) -> nn.Module:
     Raises ValueError for options that BERT does not have.
     """
     model = transformers().BertModel(bert_config(encoder), add_pooling_layer=False)
-    model.to(encoder.embedding.weight)  # before loading, to keep the precision of fp64
-    model.load_state_dict(convert_to_hf(encoder.state_dict()))
-    return model.train(encoder.training)
+    return BOTH.load_into_theirs(encoder, model)
 
 
 def classifier_to_hugging_face(encoder: TextEncoder, head: nn.Linear) -> Any:
@@ -97,56 +75,23 @@ def classifier_to_hugging_face(encoder: TextEncoder, head: nn.Linear) -> Any:
     Raises ValueError for options that BERT does not have.
     """
     model = transformers().BertForSequenceClassification(bert_config(encoder, num_labels=head.out_features))
-    model.to(head.weight)
     width = encoder.config.d_model
-    pooler = {"weight": NEAR_0 * torch.eye(width), "bias": torch.zeros(width)}
-    states = {f"bert.{name}": t for name, t in convert_to_hf(encoder.state_dict()).items()}
-    states |= {f"bert.pooler.dense.{name}": t for name, t in pooler.items()}
-    states |= {"classifier.weight": head.weight / NEAR_0, "classifier.bias": head.bias}
-    model.load_state_dict(states)
+    BOTH.load_into_theirs(encoder, model.bert)
+    model.bert.pooler.dense.load_state_dict({"weight": NEAR_0 * torch.eye(width), "bias": torch.zeros(width)})
+    model.classifier.to(head.weight)
+    model.classifier.load_state_dict({"weight": head.weight / NEAR_0, "bias": head.bias})
     return model.train(encoder.training)
 
 
 def bert_config(encoder: TextEncoder, **more: Any) -> Any:
     """The `BertConfig` of an encoder. Raises ValueError for options that BERT does not have."""
-    c = encoder.config
+    config = encoder.config
     form = {"norm": "post", "positions": "learned", "causal": False, "activation": "exact gelu"}
-    for field, value in {**form, "qk_norm": False, "kv_heads": None}.items():
-        if getattr(c, field) != value:
-            raise ValueError(f"{field}={getattr(c, field)!r}, but BERT has {field}={value!r}")
-    if c.types < 1:
-        raise ValueError(f"types={c.types}, but BERT has at least types=1")
-    sizes = {"hidden_size": c.d_model, "num_attention_heads": c.heads, "num_hidden_layers": c.layers}
-    sizes |= {"vocab_size": c.vocab, "type_vocab_size": c.types, "intermediate_size": c.d_ff or 4 * c.d_model}
-    form = {"hidden_dropout_prob": c.dropout, "layer_norm_eps": c.epsilon, "pad_token_id": PAD}
-    return transformers().BertConfig(max_position_embeddings=c.max_tokens, **sizes, **form, **more)
-
-
-def convert_from_hf(theirs: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Convert a state dict from `transformers`: rename, and join keys and values in w_kv."""
-    ours = {}
-    for name, t in theirs.items():
-        for their_part, our_part in RENAMED:
-            name = name.replace(their_part, our_part)
-        ours[name] = t.clone()
-    for name in [name for name in ours if ".w_k." in name]:
-        keys, values = ours.pop(name), ours.pop(name.replace("w_k", "w_v"))
-        ours[name.replace("w_k", "w_kv")] = torch.cat([keys, values])
-    return {name: t for name, t in ours.items() if not name.startswith(("pooler.", "embeddings."))}
-
-
-def convert_to_hf(ours: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Convert a state dict to `transformers`: the inverse of `convert_from_hf`."""
-    cut = dict(ours)
-    for name in [name for name in ours if ".w_kv." in name]:
-        keys, values = cut.pop(name).chunk(2)
-        cut |= {name.replace("w_kv", "w_k"): keys, name.replace("w_kv", "w_v"): values}
-    theirs = {}
-    for name, t in cut.items():
-        for their_part, our_part in reversed(RENAMED):
-            name = f".{name}".replace(f".{our_part.lstrip('.')}", f".{their_part.lstrip('.')}").lstrip(".")
-        theirs[name] = t.clone()
-    return theirs
+    check_form("BERT", config, **form, qk_norm=False, kv_heads=None)
+    if config.types < 1:
+        raise ValueError(f"types={config.types}, but BERT has at least types=1")
+    settings = BOTH.their_settings(config)
+    return transformers().BertConfig(intermediate_size=d_ff(config), pad_token_id=PAD, **settings, **more)
 
 
 def train_wordpieces(texts: Iterable[str], vocab: int, folder: str | Path) -> Path:

@@ -2,10 +2,8 @@
 
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from course_lib.models.gpt import GPT, GPTConfig
+from course_lib.pretrained.conversion import Conversion, check_form
 from course_lib.pretrained.torchvision_ops import transformers
 
 
@@ -25,18 +23,7 @@ SINCE_GPT2 = {  # options of GPTConfig that small language models have adopted s
     "activation": "squared relu",  # So et al. 2021
     "zero_outputs": True,  # Jordan et al. 2024, after Zhang et al. 2019
 }
-RENAMED = (  # theirs, ours
-    ("transformer.wte.", "embedding."),
-    ("transformer.wpe.weight", "positions.table"),
-    ("transformer.h.", "blocks."),
-    (".ln_1.", ".norm_1."),
-    (".attn.c_attn.", ".attention.w_qkv."),
-    (".attn.c_proj.", ".attention.w_o."),
-    (".ln_2.", ".norm_2."),
-    (".mlp.c_fc.", ".feed_forward.w_in."),
-    (".mlp.c_proj.", ".feed_forward.w_out."),
-    ("transformer.ln_f.", "norm."),
-)
+BOTH = Conversion("gpt2")
 FORM = {  # of a GPT2Config: what `GPT` has no option for
     "activation_function": "gelu_new",
     "add_cross_attention": False,
@@ -68,18 +55,11 @@ def from_hugging_face(model: Any) -> GPT:
 
     Without its dropout of attention weights. Raises ValueError for options that `GPT` does not have.
     """
-    theirs = model.config
-    for field, value in FORM.items():
-        if getattr(theirs, field) != value:
-            raise ValueError(f"{field}={getattr(theirs, field)!r}, but GPT-2 has {field}={value!r}")
-    sizes = {"d_model": theirs.n_embd, "heads": theirs.n_head, "layers": theirs.n_layer}
-    sizes |= {"max_tokens": theirs.n_positions, "d_ff": theirs.n_inner or 0}
-    form = {"dropout": theirs.resid_pdrop, "epsilon": theirs.layer_norm_epsilon}
-    with torch.device("meta"):  # initial weights are not needed
-        gpt = GPT(GPTConfig(vocab=theirs.vocab_size, **sizes, **form))
-    gpt.load_state_dict(convert_from_hf(model.state_dict(), theirs.n_embd), assign=True)
+    check_form("GPT-2", model.config, **FORM)
+    config = GPTConfig(d_ff=model.config.n_inner or 0, **BOTH.our_settings(model.config))
+    gpt = BOTH.load_into_ours(GPT, config, model)
     gpt.padding = None  # id 0 is "!"
-    return gpt.train(model.training)
+    return gpt
 
 
 def to_hugging_face(gpt: GPT) -> Any:
@@ -88,52 +68,10 @@ def to_hugging_face(gpt: GPT) -> Any:
     Raises ValueError for options that GPT-2 does not have.
     """
     config, usual = gpt.config, GPTConfig(vocab=gpt.config.vocab)
-    for field in ("positions", "activation", "qk_norm", "kv_heads", "norm"):
-        if getattr(config, field) != getattr(usual, field):
-            raise ValueError(
-                f"{field}={getattr(config, field)!r}, but GPT-2 has {field}={getattr(usual, field)!r}"
-            )
-    sizes = {"n_embd": config.d_model, "n_head": config.heads, "n_layer": config.layers}
-    sizes |= {"vocab_size": config.vocab, "n_positions": config.max_tokens}
-    norm = {"layer_norm_epsilon": config.epsilon}
-    dropout = {"resid_pdrop": config.dropout, "embd_pdrop": config.dropout, "attn_pdrop": 0.0}
-    library = transformers()
-    width = config.d_ff or None
-    theirs = library.GPT2Config(
-        **sizes, **norm, **dropout, n_inner=width, bos_token_id=None, eos_token_id=None
-    )
-    model = library.GPT2LMHeadModel(theirs)
-    model.to(gpt.embedding.weight)  # before loading, to keep the precision of fp64
-    model.load_state_dict(convert_to_hf(gpt.state_dict()))
-    return model.train(gpt.training)
-
-
-def convert_from_hf(theirs: dict[str, Tensor], d_model: int) -> dict[str, Tensor]:
-    """Convert a state dict from `transformers`: rename, transpose, and split w_qkv into w_q and w_kv."""
-    ours = {}
-    for name, t in theirs.items():
-        new = name
-        for their_part, our_part in RENAMED:
-            new = new.replace(their_part, our_part)
-        t = t.t() if new.startswith("blocks.") and t.ndim == 2 else t
-        if ".w_qkv." in new:
-            ours[new.replace("w_qkv", "w_q")] = t[:d_model].clone()
-            ours[new.replace("w_qkv", "w_kv")] = t[d_model:].clone()
-        elif name != "lm_head.weight":  # tied to wte
-            ours[new] = t.clone()
-    return {name: t.contiguous() for name, t in ours.items()}
-
-
-def convert_to_hf(ours: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Convert a state dict to `transformers`: the inverse of `convert_from_hf`."""
-    theirs = {}
-    for name, t in ours.items():
-        if ".w_kv." in name:
-            continue
-        if ".w_q." in name:
-            t, name = torch.cat([t, ours[name.replace("w_q", "w_kv")]]), name.replace("w_q", "w_qkv")
-        new = name
-        for their_part, our_part in RENAMED:
-            new = new.replace(our_part, their_part)
-        theirs[new] = t.t() if name.startswith("blocks.") and t.ndim == 2 else t
-    return theirs | {"lm_head.weight": ours["embedding.weight"]}
+    fields = ("positions", "activation", "qk_norm", "kv_heads", "norm")
+    check_form("GPT-2", config, **{field: getattr(usual, field) for field in fields})
+    dropout = {"embd_pdrop": config.dropout, "attn_pdrop": 0.0}
+    ends = {"bos_token_id": None, "eos_token_id": None}
+    library, settings = transformers(), BOTH.their_settings(config)
+    theirs = library.GPT2Config(n_inner=config.d_ff or None, **settings, **dropout, **ends)
+    return BOTH.load_into_theirs(gpt, library.GPT2LMHeadModel(theirs))

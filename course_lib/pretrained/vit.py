@@ -6,11 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors.torch import save_file
-from torch import Tensor, nn
+from torch import nn
 
 from course_lib.models.vit import ViT, ViTConfig
+from course_lib.pretrained.conversion import Conversion, check_form, d_ff
 from course_lib.pretrained.torchvision_ops import library
 
 
@@ -25,36 +25,7 @@ VIT_SIZES = {  # Dosovitskiy et al. 2021, table 1; Touvron et al. 2021, table 1
     "vit-base": vit(12, 12, 768),
     "vit-large": vit(24, 16, 1024),
 }
-RENAMED = (  # theirs (timm, transformers, and its older files), ours
-    ("vit.embeddings.", ""),
-    ("cls_token", "class_token"),
-    ("pos_embed", "positions.table"),
-    ("position_embeddings", "positions.table"),
-    ("patch_embed.proj.", "patches.convolution."),
-    ("patch_embeddings.projection.", "patches.convolution."),
-    ("vit.layers.", "blocks."),
-    ("vit.encoder.layer.", "blocks."),
-    (".norm1.", ".norm_1."),
-    (".layernorm_before.", ".norm_1."),
-    (".attn.qkv.", ".attention.w_qkv."),
-    (".attention.q_proj.", ".attention.w_q."),
-    (".attention.k_proj.", ".attention.w_k."),
-    (".attention.v_proj.", ".attention.w_v."),
-    (".attention.attention.query.", ".attention.w_q."),
-    (".attention.attention.key.", ".attention.w_k."),
-    (".attention.attention.value.", ".attention.w_v."),
-    (".attn.proj.", ".attention.w_o."),
-    (".attention.o_proj.", ".attention.w_o."),
-    (".attention.output.dense.", ".attention.w_o."),
-    (".norm2.", ".norm_2."),
-    (".layernorm_after.", ".norm_2."),
-    (".mlp.fc1.", ".feed_forward.w_in."),
-    (".intermediate.dense.", ".feed_forward.w_in."),
-    (".mlp.fc2.", ".feed_forward.w_out."),
-    (".output.dense.", ".feed_forward.w_out."),
-    ("vit.layernorm.", "norm."),
-    ("classifier.", "head."),
-)
+HUGGING_FACE, TIMM = Conversion("vit"), Conversion("timm")
 
 
 def load_vit(name: str = "google/vit-base-patch16-224") -> ViT:
@@ -79,17 +50,10 @@ def from_hugging_face(model: Any) -> ViT:
 
     Without attention dropout. Raises ValueError for options that `ViT` does not have.
     """
-    c = model.config
-    if c.hidden_act != "gelu":
-        raise ValueError(f"hidden_act={c.hidden_act!r}, but ViT has hidden_act='gelu'")
-    sizes = {"d_model": c.hidden_size, "heads": c.num_attention_heads, "layers": c.num_hidden_layers}
-    form = {
-        "dropout": c.hidden_dropout_prob,
-        "epsilon": c.layer_norm_eps,
-        "d_ff": d_ff(c.intermediate_size, c.hidden_size),
-    }
-    images = {"image_size": side(c.image_size), "patch_size": side(c.patch_size), "channels": c.num_channels}
-    return load_into_vit(ViTConfig(classes=c.num_labels, **images, **sizes, **form), model)
+    theirs = model.config
+    check_form("ViT", theirs, hidden_act="gelu")
+    config = config_of(theirs.intermediate_size, **HUGGING_FACE.our_settings(theirs))
+    return HUGGING_FACE.load_into_ours(ViT, config, model)
 
 
 def from_timm(model: Any) -> ViT:
@@ -98,19 +62,19 @@ def from_timm(model: Any) -> ViT:
     Without attention dropout, patch dropout and stochastic depth. Raises ValueError for options that `ViT`
     does not have.
     """
-    if model.global_pool != "token":
-        raise ValueError(f"global_pool={model.global_pool!r}, but ViT has global_pool='token'")
+    check_form("ViT", model, global_pool="token")
     embed, block = model.patch_embed, model.blocks[0]
     if type(block.mlp.act) is not nn.GELU or block.mlp.act.approximate != "none":
         raise ValueError(f"activation {block.mlp.act}, but ViT has {nn.GELU()}")
+    images = {
+        "image_size": embed.img_size,
+        "patch_size": embed.patch_size,
+        "channels": embed.proj.in_channels,
+    }
     sizes = {"d_model": model.embed_dim, "heads": block.attn.num_heads, "layers": len(model.blocks)}
-    form = {"dropout": model.pos_drop.p, "epsilon": block.norm1.eps}
-    form["d_ff"] = d_ff(block.mlp.fc1.out_features, model.embed_dim)
-    images: dict[str, Any] = {"image_size": side(embed.img_size), "patch_size": side(embed.patch_size)}
-    channels = embed.proj.in_channels
-    return load_into_vit(
-        ViTConfig(classes=model.num_classes, channels=channels, **images, **sizes, **form), model
-    )
+    form = {"classes": model.num_classes, "dropout": model.pos_drop.p, "epsilon": block.norm1.eps}
+    config = config_of(block.mlp.fc1.out_features, **images, **sizes, **form)
+    return TIMM.load_into_ours(ViT, config, model)
 
 
 def to_hugging_face(model: ViT) -> Any:
@@ -118,16 +82,9 @@ def to_hugging_face(model: ViT) -> Any:
 
     Raises ValueError for options that the published ViT does not have.
     """
-    c, transformers = published_config(model), library("transformers")
-    sizes = {"hidden_size": c.d_model, "num_attention_heads": c.heads, "num_hidden_layers": c.layers}
-    form = {
-        "intermediate_size": c.d_ff or 4 * c.d_model,
-        "hidden_dropout_prob": c.dropout,
-        "layer_norm_eps": c.epsilon,
-    }
-    images = {"image_size": c.image_size, "patch_size": c.patch_size, "num_channels": c.channels}
-    theirs = transformers.ViTConfig(num_labels=c.classes, **images, **sizes, **form)
-    return load_into_theirs(model, transformers.ViTForImageClassification(theirs))
+    config, transformers = published_config(model), library("transformers")
+    theirs = transformers.ViTConfig(intermediate_size=d_ff(config), **HUGGING_FACE.their_settings(config))
+    return HUGGING_FACE.load_into_theirs(model, transformers.ViTForImageClassification(theirs))
 
 
 def to_timm(model: ViT) -> Any:
@@ -135,10 +92,11 @@ def to_timm(model: ViT) -> Any:
 
     Raises ValueError for options that the published ViT does not have, ImportError without timm.
     """
-    c = published_config(model)
-    norm = partial(nn.LayerNorm, eps=c.epsilon)
-    timm = library("timm")
-    return load_into_theirs(model, timm.models.VisionTransformer(**timm_arguments(c), norm_layer=norm))
+    config = published_config(model)
+    norm, timm = partial(nn.LayerNorm, eps=config.epsilon), library("timm")
+    return TIMM.load_into_theirs(
+        model, timm.models.VisionTransformer(**timm_arguments(config), norm_layer=norm)
+    )
 
 
 def save_for_timm(model: ViT, folder: Path, classes: Sequence[str]) -> None:
@@ -146,9 +104,8 @@ def save_for_timm(model: ViT, folder: Path, classes: Sequence[str]) -> None:
 
     Raises ValueError as `to_timm` does, and for another epsilon than timm's, which its files do not hold.
     """
-    c, like = model.config, ViTConfig(classes=1)
-    if c.epsilon != like.epsilon:
-        raise ValueError(f"epsilon={c.epsilon}, but the published ViT has epsilon={like.epsilon}")
+    c = model.config
+    check_form("the published ViT", c, epsilon=ViTConfig(classes=1).epsilon)
     weights = to_timm(model).state_dict()
     look = {"input_size": [c.channels, c.image_size, c.image_size], "label_names": list(classes)}
     look |= {"mean": [0.5] * c.channels, "std": [0.5] * c.channels, "crop_pct": 1.0, "num_classes": c.classes}
@@ -159,17 +116,15 @@ def save_for_timm(model: ViT, folder: Path, classes: Sequence[str]) -> None:
     save_file({name: t.contiguous() for name, t in weights.items()}, folder / "model.safetensors")
 
 
-def timm_arguments(c: ViTConfig) -> dict[str, Any]:
+def timm_arguments(config: ViTConfig) -> dict[str, Any]:
     """The arguments of timm's `VisionTransformer`."""
-    sizes = {"embed_dim": c.d_model, "num_heads": c.heads, "depth": c.layers, "num_classes": c.classes}
-    images = {"img_size": c.image_size, "patch_size": c.patch_size, "in_chans": c.channels}
-    form = {"pos_drop_rate": c.dropout, "proj_drop_rate": c.dropout}
-    return {**sizes, **images, **form, "mlp_ratio": (c.d_ff or 4 * c.d_model) / c.d_model}
+    return TIMM.their_settings(config) | {"mlp_ratio": d_ff(config) / config.d_model}
 
 
-def d_ff(width: int, d_model: int) -> int:
-    """The width of the feed-forward networks as in `BlockConfig`: 0 if it is 4·d_model."""
-    return 0 if width == 4 * d_model else width
+def config_of(width: int, **settings: Any) -> ViTConfig:
+    """The configuration with these settings. width: of the feed-forward networks; 4·d_model is left out."""
+    sides = {field: side(settings[field]) for field in ("image_size", "patch_size")}
+    return ViTConfig(d_ff=0 if width == 4 * settings["d_model"] else width, **settings | sides)
 
 
 def side(size: int | list[int] | tuple[int, ...]) -> int:
@@ -184,61 +139,5 @@ def published_config(model: ViT) -> ViTConfig:
     """The configuration of a model. Raises ValueError for options that the published ViT does not have."""
     form: dict[str, Any] = {"tokenizer": "patches", "positions": "learned", "pooling": "class token"}
     form |= {"norm": "pre", "activation": "exact gelu", "qk_norm": False, "kv_heads": None}
-    for field, value in form.items():
-        if getattr(model.config, field) != value:
-            raise ValueError(
-                f"{field}={getattr(model.config, field)!r}, but the published ViT has {field}={value!r}"
-            )
+    check_form("the published ViT", model.config, **form)
     return model.config
-
-
-def load_into_vit(config: ViTConfig, theirs: nn.Module) -> ViT:
-    """A `ViT` with copies of their weights."""
-    with torch.device("meta"):  # initial weights are not needed
-        ours = ViT(config)
-    ours.load_state_dict(convert_weights_from(theirs.state_dict(), ours.state_dict()), assign=True)
-    return ours.train(theirs.training)
-
-
-def load_into_theirs(ours: ViT, theirs: nn.Module) -> nn.Module:
-    """Their model, with our weights."""
-    theirs.to(ours.head.weight)  # before loading, to keep the precision of fp64
-    theirs.load_state_dict(convert_weights_to(ours.state_dict(), theirs.state_dict()))
-    return theirs.train(ours.training)
-
-
-def our_name(theirs: str) -> str:
-    """Our name for one of their weights; w_qkv, w_k and w_v where they split the projections differently."""
-    for their_part, our_part in RENAMED:
-        theirs = theirs.replace(their_part, our_part)
-    return theirs
-
-
-def convert_weights_from(theirs: dict[str, Tensor], places: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Convert their state dict to ours: rename, split and reshape.
-
-    places: tensors with our names and shapes. Raises ValueError for missing, unknown and mismatched weights.
-    """
-    ours = {our_name(name): t for name, t in theirs.items()}
-    for name in [name for name in ours if ".w_qkv." in name]:
-        ours[name.replace("w_qkv", "w_q")], *rest = ours.pop(name).chunk(3)
-        ours[name.replace("w_qkv", "w_kv")] = torch.cat(rest)
-    for name in [name for name in ours if ".w_k." in name]:
-        keys, values = ours.pop(name), ours.pop(name.replace("w_k", "w_v"))
-        ours[name.replace("w_k", "w_kv")] = torch.cat([keys, values])
-    if strange := sorted(ours.keys() ^ places.keys()):
-        raise ValueError(f"another form than that of ViT: {strange} are weights of only one of the two")
-    for name, t in ours.items():
-        if t.numel() != places[name].numel():
-            raise ValueError(f"{name} of {tuple(t.shape)}, but ViT has {tuple(places[name].shape)}")
-    return {name: t.reshape(places[name].shape).clone() for name, t in ours.items()}
-
-
-def convert_weights_to(ours: dict[str, Tensor], places: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Convert our state dict to theirs. places: tensors with their names and shapes."""
-    ours = dict(ours)
-    for name in [name for name in ours if ".w_kv." in name]:
-        keys, values = ours[name].chunk(2)
-        ours[name.replace("w_kv", "w_k")], ours[name.replace("w_kv", "w_v")] = keys, values
-        ours[name.replace("w_kv", "w_qkv")] = torch.cat([ours[name.replace("w_kv", "w_q")], keys, values])
-    return {name: ours[our_name(name)].reshape(t.shape) for name, t in places.items()}

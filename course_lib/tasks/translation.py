@@ -50,13 +50,12 @@ class TranslationLoss(nn.Module):
     ) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
         """Sum of the losses over the tokens of `target` (BOS … EOS, then PAD), and their number."""
         logits, labels = self.model(source, target[:, :-1]), target[:, 1:]  # the shift by one
-        smoothing = self.label_smoothing
         loss = F.cross_entropy(
             logits.flatten(0, 1),
             labels.flatten(),
             ignore_index=PAD,
             reduction="sum",
-            label_smoothing=smoothing,
+            label_smoothing=self.label_smoothing,
         )
         return loss, (labels != PAD).sum()
 
@@ -139,22 +138,15 @@ class TranslationDataset(Dataset[tuple[list[int], list[int]]]):
     """
 
     def __init__(self, pairs: Sequence[Pair], tokenizer: Tokenizer, max_tokens: int = 128):
-        self.pairs, self.tokenizer, self.max_tokens = pairs, tokenizer, max_tokens
-        self.encode()
-
-    def encode(self) -> None:
-        """Convert the pairs to ids."""
-        source, target = encode_pairs(self.tokenizer, self.pairs)
+        source, target = encode_pairs(tokenizer, pairs)
         both = [([*s, EOS], [BOS, *t, EOS]) for s, t in zip(source, target, strict=True) if s and t]
-        self.ids = [pair for pair in both if max(map(len, pair)) <= self.max_tokens]
-        self.too_long = len(self.pairs) - len(self.ids)
+        self.ids = [pair for pair in both if max(map(len, pair)) <= max_tokens]
+        self.too_long = len(pairs) - len(self.ids)
         if not self.ids:
-            raise ValueError(
-                f"no batches: none of the {len(self.pairs)} pairs fits into max_tokens={self.max_tokens}"
-            )
+            raise ValueError(f"no batches: none of the {len(pairs)} pairs fits into max_tokens={max_tokens}")
         if self.too_long:
-            dropped = f"{self.too_long:,} of {len(self.pairs):,} pairs are left out"
-            warnings.warn(f"{dropped}: they are empty or exceed max_tokens={self.max_tokens}", stacklevel=4)
+            dropped = f"{self.too_long:,} of {len(pairs):,} pairs are left out"
+            warnings.warn(f"{dropped}: they are empty or exceed max_tokens={max_tokens}", stacklevel=3)
         self.lengths = [(len(t), len(s)) for s, t in self.ids]
 
     def __len__(self) -> int:

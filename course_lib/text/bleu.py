@@ -150,7 +150,7 @@ def held_out_scores(
 
 
 def check_words(candidates: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> None:
-    """Raise ValueError for unequal numbers of sentences and for sentences that are not split into words."""
+    """Raise ValueError as `check_pairs` does, and for sentences that are not split into words."""
     check_pairs(candidates, references)
     refuse_texts(candidates=candidates, references=references)
 

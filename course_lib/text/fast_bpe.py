@@ -20,7 +20,7 @@ WORD = rf" ?[{LETTER}]+| ?[^{SPACE}{LETTER}]+|[{SPACE}]+(?![^{SPACE}])|[{SPACE}]
 
 
 def train_with_tokenizers(texts: Iterable[str], merges: int) -> hf.Tokenizer:
-    """A tokenizer of the package tokenizers with the same merges, for words written by `as_characters`.
+    """A tokenizer of the package with the same merges, for words written by `as_characters`.
 
     It learns until it has `merges` tokens besides the bytes; two merges that make the same token count once.
     """
@@ -35,10 +35,7 @@ def train_with_tokenizers(texts: Iterable[str], merges: int) -> hf.Tokenizer:
 
 
 def byte_level(texts: Iterable[str], vocab: int) -> hf.Tokenizer:
-    """Byte-level BPE in the package tokenizers, with at most `vocab` tokens and the same ids as `ByteBPE`.
-
-    Raises ValueError if there is no room for the special tokens and the bytes, and if the texts are empty.
-    """
+    """Byte-level BPE in the package tokenizers, with at most `vocab` tokens and the same ids as `ByteBPE`."""
     if vocab < FIRST + BYTES:
         raise ValueError(f"vocab={vocab} is too small: special tokens and bytes are {FIRST + BYTES} tokens")
     texts = (text for text in texts if text)

@@ -52,12 +52,11 @@ def choose_precision(precision: str, device: torch.device) -> str:
     >>> choose_precision("auto", torch.device("cpu"))
     'fp32'
     """
-    if precision != "auto":
-        dtype_of(precision)
+    if precision == "auto":
+        if device.type != "cuda":
+            return "fp32"
+        return "bf16" if multiplies_bf16(device) else "fp16"
+    dtype_of(precision)
     if precision == "fp16" and device.type == "cpu":
         raise ValueError("precision='fp16' is for GPUs, but the device is a cpu: use auto, bf16 or fp32")
-    if precision != "auto":
-        return precision
-    if device.type == "cuda":
-        return "bf16" if multiplies_bf16(device) else "fp16"
-    return "fp32"
+    return precision

@@ -2,12 +2,13 @@
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 CHAPTER = r"(?:\d\d[a-z]?|A\d)"  # a regular expression: 03, 03b for going deeper, A1 for an appendix
 SETTINGS = "chapter.toml"
 
 
-def chapter_settings(name: str) -> dict[str, str]:
+def chapter_settings(name: str) -> dict[str, Any]:
     """What the files chapter.toml in the folders of `course_lib/chapters` say under a name, by chapter.
 
     >>> chapter_settings("button")["05b"]

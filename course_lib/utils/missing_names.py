@@ -17,10 +17,7 @@ def advise_on_missing_names() -> None:
 
 
 def advise(result: Any) -> None:
-    """Print the advice if a cell failed because of a name that this notebook defines nowhere so far.
-
-    result: what IPython knows about the cell that ran.
-    """
+    """Print the advice if a cell failed because of a name that this notebook defines nowhere so far."""
     error = result.error_in_exec
     if not isinstance(error, NameError) or isinstance(error, UnboundLocalError) or not error.name:
         return

@@ -12,10 +12,7 @@ IN_NOTEBOOK = any("notebook" in kind.__module__ for kind in tqdm.__mro__)  # its
 
 
 def expected_end(done: int, total: int, seconds: float) -> str:
-    """The time of day, such as 14:05, at which all is done, at the speed so far.
-
-    done: what was done in these seconds, of `total`.
-    """
+    """The time of day, such as 14:05, at which all is done, if so much was done in so many seconds."""
     left = (total - done) * seconds / done
     return time.strftime("%H:%M", time.localtime(time.time() + left))
 

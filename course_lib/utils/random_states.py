@@ -31,11 +31,8 @@ def gather_random_states(device: torch.device) -> list[list[Tensor]]:
 
 
 def scatter_random_states(states: list[list[Tensor]], device: torch.device) -> None:
-    """Restore this process's part of `gather_random_states`; a new process keeps its own.
-
-    Raises an error if any of the states is invalid, so that all processes agree on that.
-    """
+    """Restore this process's part of `gather_random_states`; a new process keeps its own."""
     process = PartialState().process_index
     own = states[process] if process < max(1, len(states)) else random_states(device)
-    for one in [*states, own]:
+    for one in [*states, own]:  # all, so that all processes agree on whether one is invalid
         set_random_states(one, device)

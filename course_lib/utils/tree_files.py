@@ -101,15 +101,13 @@ def load_tree(folder: Path) -> Any:
     if (folder / SUMS).read_bytes() != file_sums(folder):
         raise Damaged(f"{folder} is damaged: the checksums of its files are not those in {SUMS}")
     tensors = load_tensors(folder / FILES[0])
-    return json.loads(
-        (folder / FILES[1]).read_text(encoding="utf-8"),
-        object_hook=lambda part: tensors[part["tensor"]] if is_reference(part) else part,
-    )
 
+    def put_back(part: dict[str, Any]) -> Any:
+        """A tensor where a number refers to one; a weight may have the name "tensor", too."""
+        reference = part.keys() == {"tensor"} and isinstance(part["tensor"], str)
+        return tensors[part["tensor"]] if reference else part
 
-def is_reference(part: dict[str, Any]) -> bool:
-    """Whether an object in the JSON is a tensor; a weight may have the name "tensor", too."""
-    return part.keys() == {"tensor"} and isinstance(part["tensor"], str)
+    return json.loads((folder / FILES[1]).read_text(encoding="utf-8"), object_hook=put_back)
 
 
 def file_sums(folder: Path) -> bytes:

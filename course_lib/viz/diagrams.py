@@ -13,7 +13,7 @@ Number: TypeAlias = float | int
 Point: TypeAlias = tuple[Number, Number]
 
 
-def canvas(width: float | int, height: float | int) -> tuple[Figure, Axes]:
+def canvas(width: Number, height: Number) -> tuple[Figure, Axes]:
     """Empty axes in tenths of an inch, at the ordinary font size."""
     scale = plt.rcParams["font.size"] / 100
     figure = plt.figure(figsize=(width * scale, height * scale), layout="none")
@@ -23,16 +23,11 @@ def canvas(width: float | int, height: float | int) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def rounded(center: Point, width: float | int, height: float | int, color: str) -> FancyBboxPatch:
-    corner = center[0] - width / 2, center[1] - height / 2
-    look = {"boxstyle": "round,pad=0,rounding_size=0.7", "facecolor": "white"}
-    return FancyBboxPatch(corner, width, height, edgecolor=color, linewidth=1.6, **look)
-
-
-def box(axes: Axes, center: Point, text: str, width: float | int, color: str = LINE) -> None:
-    axes.add_patch(rounded(center, width, 4, color))
-    faded = color if color == PALE else "black"
-    axes.text(*center, text, ha="center", va="center", color=faded)
+def box(axes: Axes, center: Point, text: str, width: Number, color: str = LINE) -> None:
+    corner = center[0] - width / 2, center[1] - 2
+    look = {"boxstyle": "round,pad=0,rounding_size=0.7", "facecolor": "white", "linewidth": 1.6}
+    axes.add_patch(FancyBboxPatch(corner, width, 4, edgecolor=color, **look))
+    axes.text(*center, text, **MIDDLE, color=color if color == PALE else "black")
 
 
 def arrow(axes: Axes, start: Point, end: Point, color: str = LINE) -> None:

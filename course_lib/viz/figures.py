@@ -131,33 +131,23 @@ def heatmap(
             f"{len(rows)} queries and {len(columns)} keys do not label a matrix of {values.shape}"
         )
     with style_context() if ax is None else nullcontext():
-        return _draw_heatmap(values, rows, columns, title, ax)
+        import seaborn  # takes most of a second: only where a heatmap is drawn
 
-
-def _draw_heatmap(
-    values: np.ndarray, rows: list[str], columns: list[str], title: str, ax: Axes | None
-) -> Axes:
-    import seaborn  # takes most of a second: only where a heatmap is drawn
-
-    small = max(values.shape) <= 8
-    if ax is None:
-        cell = 0.6 if small else 0.32
-        _, ax = plt.subplots(figsize=(cell * len(columns) + 2.2, cell * len(rows) + 1.4))
-    seaborn.heatmap(
-        values, vmin=0, vmax=1, cmap="Blues", square=True, ax=ax, xticklabels=columns, yticklabels=rows,
-        linewidths=0.5, linecolor="0.9", cbar_kws={"label": "weight", "shrink": 0.8},
-    )  # fmt: skip
-    ax.set(xlabel="keys", ylabel="queries", title=title)
-    _turn_labels(ax, slanted=max(map(len, columns)) > 3)
-    if small:
-        _print_values(ax, values)
-    return ax
-
-
-def _turn_labels(ax: Axes, slanted: bool) -> None:
-    plt.setp(ax.get_yticklabels(), rotation=0)
-    plt.setp(ax.get_xticklabels(), rotation=45 if slanted else 0, ha="right" if slanted else "center",
-             rotation_mode="anchor")  # fmt: skip
+        small = max(values.shape) <= 8
+        if ax is None:
+            cell = 0.6 if small else 0.32
+            _, ax = plt.subplots(figsize=(cell * len(columns) + 2.2, cell * len(rows) + 1.4))
+        seaborn.heatmap(
+            values, vmin=0, vmax=1, cmap="Blues", square=True, ax=ax, xticklabels=columns, yticklabels=rows,
+            linewidths=0.5, linecolor="0.9", cbar_kws={"label": "weight", "shrink": 0.8},
+        )  # fmt: skip
+        ax.set(xlabel="keys", ylabel="queries", title=title)
+        turned = {"rotation": 45, "ha": "right"} if max(map(len, columns)) > 3 else {"rotation": 0}
+        plt.setp(ax.get_xticklabels(), **turned, rotation_mode="anchor")
+        plt.setp(ax.get_yticklabels(), rotation=0)
+        if small:
+            _print_values(ax, values)
+        return ax
 
 
 def _print_values(ax: Axes, values: np.ndarray) -> None:

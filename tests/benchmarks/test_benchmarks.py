@@ -3,6 +3,7 @@
 import argparse
 import json
 import time
+from dataclasses import replace
 
 import ipywidgets
 import pytest
@@ -10,161 +11,127 @@ import torch
 from helpers.norms import norms
 from torch import nn
 
-from course_lib.benchmarks import (
-    d2l_rival,
-    decoding,
-    redraws,
-    report,
-    rivals,
-    rows,
-    training,
-    workload,
-)
+from course_lib.benchmarks import decoding, redraws, report, rivals, rows, training
 from course_lib.benchmarks.timing import Comparison, Plan, Ratio, Spread, measure
-from course_lib.benchmarks.workload import TINY
+from course_lib.benchmarks.training import TINY
 from course_lib.cli import bench
 from course_lib.cli.requirements import ROOT
 from course_lib.models.seq2seq import Seq2Seq
 from course_lib.tasks.translation import TranslationLoss
-from course_lib.text.tokenizers import BOS, EOS, PAD
+from course_lib.text.tokenizers import EOS, PAD
 from course_lib.utils import machine
 
 SHORT = Plan(seconds=0.0, least=2, warm_up=1, tiny=True)
-BOTH = [pytest.param("torch", id="nn.Transformer"), pytest.param("d2l", id="d2l")]
 
 
-def pair_of(kind, dropout=0.0, norm=None):
-    """Our model and the rival, with the same weights; d2l knows only norm="post"."""
-    if kind == "d2l" and d2l_rival.absent():
-        pytest.skip(d2l_rival.absent())
+def pair_of(kind):
+    """Our model and the rival, with the same weights; d2l knows only post-norm."""
+    if kind == "d2l" and rivals.d2l_absent():
+        pytest.skip(rivals.d2l_absent())
     torch.manual_seed(1)
-    norm = norm or ("post" if kind == "d2l" else "pre")
-    settings = training.config(TINY, dropout)
-    ours = Seq2Seq(type(settings)(**{**vars(settings), "norm": norm}))
+    config = replace(TINY, dropout=0.0, norm="post" if kind == "d2l" else "pre")
+    ours = Seq2Seq(config)
+    theirs = rivals.D2LTransformer(config) if kind == "d2l" else rivals.TorchTransformer(config)
     with torch.no_grad():
         for p in ours.parameters():  # no bias stays 0, no gain 1, so that none can be forgotten
             p += 0.1 * torch.randn_like(p)
-    if kind == "d2l":
-        theirs = d2l_rival.D2LTransformer(*training.measures(TINY), dropout)
-        copy_to_d2l(ours, theirs.system)
-    else:
-        theirs = rivals.TorchTransformer(*training.measures(TINY), dropout, norm=norm)
-        copy_to_torch(ours, theirs)
+        (copy_to_d2l if kind == "d2l" else copy_to_torch)(ours, theirs)
     return ours, theirs
 
 
-def copy(target: nn.Module, *sources: nn.Module):
-    """Weights and biases; of several sources one below the other."""
-    with torch.no_grad():
-        target.weight.copy_(torch.cat([s.weight for s in sources]))
-        target.bias.copy_(torch.cat([s.bias for s in sources]))
-
-
-def copy_to_torch(ours, theirs):
-    theirs.embedding.weight.data.copy_(ours.embedding.weight.data)
-    stacks = theirs.transformer.encoder, theirs.transformer.decoder
-    for stack, blocks, norm in zip(
-        stacks, (ours.encoder, ours.decoder), (ours.encoder_norm, ours.decoder_norm), strict=True
-    ):
-        if stack.norm is not None:
-            copy(stack.norm, norm)
-        for there, here in zip(stack.layers, blocks, strict=True):
-            names = ["self_attn", "multihead_attn"][: len(norms(here)) - 1]
-            for name, mha in zip(names, attentions(here), strict=True):
-                attention = getattr(there, name)
-                with torch.no_grad():
-                    attention.in_proj_weight.copy_(torch.cat([mha.w_q.weight, mha.w_kv.weight]))
-                    attention.in_proj_bias.copy_(torch.cat([mha.w_q.bias, mha.w_kv.bias]))
-                copy(attention.out_proj, mha.w_o)
-            copy(there.linear1, here.feed_forward.w_in)
-            copy(there.linear2, here.feed_forward.w_out)
-            for i, norm in enumerate(norms(here), start=1):
-                copy(getattr(there, f"norm{i}"), norm)
+def copy(target: nn.Module, source: nn.Module, part=slice(None)):
+    target.weight.copy_(source.weight[part])
+    target.bias.copy_(source.bias[part])
 
 
 def attentions(block):
     return [block.attention, *([block.cross_attention] if len(norms(block)) == 3 else [])]
 
 
-def copy_to_d2l(ours, system):
-    system.encoder.embedding.weight.data.copy_(ours.embedding.weight.data)
-    for there, here in zip(
-        [*system.encoder.blks, *system.decoder.blks], [*ours.encoder, *ours.decoder], strict=True
-    ):
+def copy_to_torch(ours, theirs):
+    theirs.embedding.weight.copy_(ours.embedding.weight)
+    stacks = theirs.transformer.encoder, theirs.transformer.decoder
+    copy(stacks[0].norm, ours.encoder_norm)
+    copy(stacks[1].norm, ours.decoder_norm)
+    layers = [layer for stack in stacks for layer in stack.layers]
+    for there, here in zip(layers, [*ours.encoder, *ours.decoder], strict=True):
+        for name, mha in zip(("self_attn", "multihead_attn"), attentions(here), strict=False):
+            attention = getattr(there, name)
+            attention.in_proj_weight.copy_(torch.cat([mha.w_q.weight, mha.w_kv.weight]))
+            attention.in_proj_bias.copy_(torch.cat([mha.w_q.bias, mha.w_kv.bias]))
+            copy(attention.out_proj, mha.w_o)
+        copy(there.linear1, here.feed_forward.w_in)
+        copy(there.linear2, here.feed_forward.w_out)
+        for i, norm in enumerate(norms(here), start=1):
+            copy(getattr(there, f"norm{i}"), norm)
+
+
+def copy_to_d2l(ours, theirs):
+    encoder, decoder = theirs.system.encoder, theirs.system.decoder
+    encoder.embedding.weight.copy_(ours.embedding.weight)
+    for there, here in zip([*encoder.blks, *decoder.blks], [*ours.encoder, *ours.decoder], strict=True):
         names = ["attention"] if len(norms(here)) == 2 else ["attention1", "attention2"]
         for name, mha in zip(names, attentions(here), strict=True):
             attention = getattr(there, name)
             copy(attention.W_q, mha.w_q)
+            copy(attention.W_k, mha.w_kv, slice(TINY.d_model))
+            copy(attention.W_v, mha.w_kv, slice(TINY.d_model, None))
             copy(attention.W_o, mha.w_o)
-            with torch.no_grad():
-                for side, part in ((attention.W_k, 0), (attention.W_v, 1)):
-                    side.weight.copy_(mha.w_kv.weight.chunk(2)[part])
-                    side.bias.copy_(mha.w_kv.bias.chunk(2)[part])
         copy(there.ffn.dense1, here.feed_forward.w_in)
         copy(there.ffn.dense2, here.feed_forward.w_out)
         for i, norm in enumerate(norms(here), start=1):
             copy(getattr(there, f"addnorm{i}").ln, norm)
 
 
-def some_batches():
-    return workload.batches(workload.sentences(3 * TINY.batch, TINY.vocab), TINY.batch, "cpu")
-
-
 def gradient(objective, batch):
     objective.zero_grad()
     loss, count = objective(*batch)
     (loss / count).backward()
-    return loss, count, objective.model
-
-
-@pytest.mark.parametrize("kind, norm", [("torch", "pre"), ("torch", "post"), ("d2l", "post")])
-def test_loss_and_gradient_are_the_same_on_copied_weights(kind, norm):
-    ours, theirs = pair_of(kind, norm=norm)
-    for batch in some_batches():
-        assert (batch[0] == PAD).any() and (batch[1] == PAD).any()
-        mine = gradient(TranslationLoss(ours, 0.1).train(), batch)
-        other = gradient(rivals.PaddedLoss(theirs, 0.1).train(), batch)
-        assert torch.allclose(mine[0], other[0], rtol=1e-5)
-        assert mine[1] == other[1] == workload.real_positions(batch)
-        table = theirs.embedding if kind == "torch" else theirs.system.encoder.embedding
-        assert torch.allclose(ours.embedding.weight.grad, table.weight.grad, atol=1e-5)
+    return loss, count
 
 
 def count(model):
     return sum(p.numel() for p in model.parameters())
 
 
-@pytest.mark.parametrize("kind", BOTH)
-def test_both_sides_have_the_same_number_of_parameters(kind):
+@pytest.mark.parametrize("kind", ["torch", "d2l"])
+def test_loss_and_gradient_are_the_same_on_copied_weights(kind):
     ours, theirs = pair_of(kind)
     assert count(ours) == count(theirs)
+    for batch in training.batches(SHORT, 3):
+        assert (batch[0] == PAD).any() and (batch[1] == PAD).any()
+        mine = gradient(TranslationLoss(ours, 0.1).train(), batch)
+        other = gradient(rivals.PaddedLoss(theirs).train(), batch)
+        assert torch.allclose(mine[0], other[0], rtol=1e-5)
+        assert mine[1] == other[1] == (batch[1][:, 1:] != PAD).sum()
+        table = theirs.embedding if kind == "torch" else theirs.system.encoder.embedding
+        assert torch.allclose(ours.embedding.weight.grad, table.weight.grad, atol=1e-5)
 
 
 def test_what_is_compared_in_training_has_equal_size():
-    found = training.systems(TINY, 0.1)
+    found = training.systems(TINY)
     last_norms = {training.D2L: 4 * TINY.d_model}  # post-norm stacks end without their own LayerNorm
     for name, objective in found.items():
         assert count(objective) + last_norms.get(name, 0) == count(found[training.OURS]), name
 
 
 def test_dropout_stands_where_ours_has_it():
-    torch.manual_seed(0)
-    model = rivals.TorchTransformer(*training.measures(TINY), 0.5, inner_dropout=False)
-    here = Seq2Seq(training.config(TINY, 0.5))
-    places = [m for m in model.modules() if isinstance(m, nn.Dropout)]
-    ours = [m for m in here.modules() if isinstance(m, nn.Dropout)]
-    assert len(ours) == 1 + 2 * TINY.layers  # the embeddings, and each block, which uses its own 2 or 3 times
-    assert len(places) == 1 + TINY.layers * (2 + 3)
+    model = rivals.TorchTransformer(TINY, inner_dropout=False)
+    places, ours = ([m for m in one.modules() if isinstance(m, nn.Dropout)] for one in (model, Seq2Seq(TINY)))
+    assert len(ours) == 1 + 2 * 2  # the embeddings, and each block, which uses its own 2 or 3 times
+    assert len(places) == 1 + 2 * (2 + 3)
     assert not any(m.dropout for m in model.modules() if isinstance(m, nn.MultiheadAttention))
 
 
-@pytest.mark.parametrize("norm", ["pre", "post"])
-def test_all_ways_of_decoding_write_the_same(norm):
-    ours, theirs = pair_of("torch", norm=norm)
-    ours.eval(), theirs.eval()
-    source = some_batches()[0][0]
-    start = torch.full((len(source), 1), BOS)
-    written = torch.tensor(decoding.greedy_decode(ours.generator(source), start, None, 6))
+def written_by(ours, source):
+    generator = ours.eval().generator(source)
+    return torch.tensor(decoding.greedy_decode(generator, rivals.first_tokens(source), None, 6))
+
+
+def test_all_ways_of_decoding_write_the_same():
+    ours, theirs = pair_of("torch")
+    source = training.batches(SHORT, 1)[0][0]
+    written, theirs = written_by(ours, source), theirs.eval()
     assert torch.equal(written, rivals.greedy_recomputing(theirs, source, 6))
     assert torch.equal(written, rivals.greedy_last_token(theirs, source, 6))
     recomputed = (decoding.everything_recomputed, decoding.decoder_recomputed)
@@ -173,40 +140,35 @@ def test_all_ways_of_decoding_write_the_same(norm):
 
 def test_d2l_writes_the_same_where_every_position_is_0():
     ours, theirs = pair_of("d2l")
-    ours.eval(), theirs.eval()
     ours.positions.table[:] = ours.positions.table[0]  # what d2l's cached decoding sees
-    encoder = theirs.system.encoder.pos_encoding
+    encoder = theirs.eval().system.encoder.pos_encoding
     encoder.P[:] = encoder.P[:, :1]
-    source = some_batches()[0][0]
-    start = torch.full((len(source), 1), BOS)
-    written = torch.tensor(decoding.greedy_decode(ours.generator(source), start, None, 6))
-    assert torch.equal(written, d2l_rival.greedy(theirs, source, 6))
+    source = training.batches(SHORT, 1)[0][0]
+    assert torch.equal(written_by(ours, source), rivals.greedy_d2l(theirs, source, 6))
 
 
 def test_every_side_writes_exactly_so_many_tokens():
-    source = some_batches()[0][0]
-    for name, write in decoding.writers(TINY, "cpu", 7).items():
+    source = training.batches(SHORT, 1)[0][0]
+    for name, write in decoding.writers(SHORT, 7).items():
         assert [len(ids) for ids in write(source)] == [7] * len(source), name
 
 
 def test_batches_hold_the_same_sentences_in_any_order():
-    pairs = workload.sentences(12, 50)
+    pairs = training.sentences(12, 50)
     for bucketed in (True, False):
-        found = workload.batches(pairs, 4, "cpu", bucketed)
-        both = [zip(source.tolist(), target.tolist(), strict=True) for source, target in found]
-        seen = [([i for i in s if i != PAD], [i for i in t if i != PAD]) for batch in both for s, t in batch]
-        assert sorted(seen) == sorted(pairs)
-        assert sum(map(workload.real_positions, found)) == sum(len(t) - 1 for _, t in pairs)
+        rows_of_both = (zip(*one, strict=True) for one in training.batches(SHORT, 3, bucketed))
+        seen = [(s[s != PAD].tolist(), t[t != PAD].tolist()) for one in rows_of_both for s, t in one]
+        assert sorted(seen) == sorted(pairs) and (bucketed or seen == pairs)
 
 
 def test_sentences_are_as_long_as_those_of_the_real_set():
-    pairs = workload.sentences(20_000, 6000)
+    pairs = training.sentences(20_000, 6000)
     mean = [sum(map(len, side)) / len(side) for side in zip(*pairs, strict=True)]
     assert mean[0] == pytest.approx(7.44 + 1, abs=0.1) and mean[1] == pytest.approx(7.65 + 2, abs=0.1)
     ids = [i for s, _ in pairs for i in s[:-1]]
-    assert min(ids) >= workload.FIRST_ID and max(ids) < 6000
-    assert all(s[-1] == EOS and t[0] == BOS and t[-1] == EOS for s, t in pairs)
-    assert pairs == workload.sentences(20_000, 6000)
+    assert min(ids) >= training.FIRST_ID and max(ids) < 6000
+    assert all(s[-1] == EOS == t[-1] and t[0] == training.BOS for s, t in pairs)
+    assert pairs == training.sentences(20_000, 6000)
 
 
 def test_statistics():
@@ -214,7 +176,7 @@ def test_statistics():
     assert (spread.median, spread.low, spread.high) == (3.0, 2.0, 4.0)
     comparison = Comparison("row", "case", "units/s", "a", aim=2.0, against=("b", "c", "absent"))
     comparison.seconds = {"a": [1.0, 1.0, 2.0], "b": [2.0, 4.0, 2.0], "c": [3.0, 3.0, 3.0]}
-    comparison.amounts = {"a": [6.0, 8.0, 8.0], "b": [6.0, 8.0, 8.0], "c": [6.0, 8.0, 8.0]}
+    comparison.amounts = dict.fromkeys("abc", [6.0, 8.0, 8.0])
     assert comparison.rates("a") == [6.0, 8.0, 4.0]
     assert comparison.speed("b") == Spread(3.0, 2.5, 3.5)
     # medians 6 and 3; round by round 2, 4, 1
@@ -223,63 +185,56 @@ def test_statistics():
     text = report.as_text(comparison)
     assert "a is 2.00 times as fast (by rounds 2.00, 1.50–3.00)" in text
     assert "aim: 2 times as fast as b, the best of the others; reached" in text
-
-
-def test_an_aim_that_is_missed_is_said():
-    comparison = Comparison("row", "case", "s", "a", aim=1.2, against=("b",))
-    comparison.seconds = {"a": [0.5, 0.5], "b": [0.5, 0.5]}
-    comparison.amounts = {"a": [1.0, 1.0], "b": [1.0, 1.0]}
+    comparison.aim, comparison.unit = 2.1, "s"
     text = report.as_text(comparison)
-    assert "500 (500–500)" in text and text.endswith("missed")
+    assert "1,000 (1,000–1,500)" in text and text.endswith("missed")
 
 
-def test_sides_take_turns():
+def test_sides_take_turns_until_the_time_or_the_rounds_are_over():
     order = []
     sides = {name: lambda number, name=name: order.append((name, number)) or 1.0 for name in "abc"}
     comparison = measure(Comparison("", "", "s", "a"), sides, Plan(seconds=0.0, least=2, warm_up=1))
-    warm_up, rounds = order[:3], order[3:]
-    assert warm_up == [("a", 0), ("b", 0), ("c", 0)]
-    assert rounds == [(name, number) for number in (0, 1) for name in "abc"]
+    assert order == [(name, number) for number in (0, 0, 1) for name in "abc"]  # the first one warms up
     assert comparison.rounds == 2 and all(len(x) == 2 for x in comparison.seconds.values())
-
-
-def test_measuring_stops_when_the_time_or_the_rounds_are_over():
-    sides = {"a": lambda number: 1.0}
     plan = Plan(seconds=60.0, least=2, most=4, warm_up=0)
     assert measure(Comparison("", "", "s", "a"), sides, plan).rounds == 4
-    with pytest.raises(ValueError, match="'b' is none of"):
-        measure(Comparison("", "", "s", "b"), sides, plan)
+    with pytest.raises(ValueError, match="'d' is none of"):
+        measure(Comparison("", "", "s", "d"), sides, plan)
 
 
+COMPARISONS = {
+    "training": 3,
+    "precision": 2,
+    "bucketing": 1,
+    "decoding": 4,
+    "gpt": 6,
+    "vision": 2,
+    "pixels": 2,
+}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("row", rows.ROWS)
 def test_every_row_runs(row, device, monkeypatch):
     monkeypatch.delenv("COURSE_DATA", raising=False)
     told = []
-    plan = Plan(device, seconds=0.0, least=2, warm_up=1, tiny=True)
-    result = rows.run([row], plan, told.append)
-    assert result["rows"] and all(one["row"] == row for one in result["rows"])
+    result = rows.run([row], replace(SHORT, device=device), told.append)
+    assert [one["row"] for one in result["rows"]] == [row] * COMPARISONS[row]
     for one in result["rows"]:
         ratios = [ratio["rounds"] for ratio in one["times_as_fast"].values()]
         for spread in [*one["sides"].values(), *ratios]:
             assert 0 < spread["low"] <= spread["median"] <= spread["high"]
+        assert one["rounds"] == 2
     assert row in told[1]
 
 
 def test_what_cannot_be_measured_is_left_out_with_a_reason(monkeypatch):
-    monkeypatch.setattr(d2l_rival, "absent", lambda: "d2l not installed")
-    assert training.D2L not in training.systems(TINY, 0.1)
+    monkeypatch.setattr(rivals, "d2l_absent", lambda: "d2l not installed")
+    assert training.D2L not in training.systems(TINY)
     assert training.without_d2l() == ["d2l is left out: d2l not installed"]
-    for module in (training, decoding):
-        monkeypatch.setattr(module, "choose_precision", lambda *_: "fp32")
+    monkeypatch.setattr(decoding, "choose_precision", lambda *_: "fp32")
     result = rows.run(["precision"], Plan(seconds=0.0, least=2, warm_up=0), lambda text: None)
     assert result["rows"] == [] and "bf16" in result["left_out"]["precision"]
-
-
-def test_an_unknown_row_is_refused_before_anything_is_measured():
-    told = []
-    with pytest.raises(ValueError, match="no row trainig; there are training, "):
-        rows.run(["bucketing", "trainig"], SHORT, told.append)
-    assert told == []
 
 
 def test_machine():
@@ -296,33 +251,27 @@ def command(*arguments):
     return bench.run(parser.parse_args(arguments))
 
 
-def test_command_writes_the_file(tmp_path, monkeypatch, capsys):
-    def row(plan):
-        comparison = Comparison("row", "case", "s", "a")
-        yield measure(comparison, {"a": lambda number: 1.0}, Plan(seconds=0.0, least=2))
+def row(name):
+    def comparisons(plan):
+        yield measure(Comparison(name, "case", "s", "a"), {"a": lambda number: 1.0}, plan)
 
-    monkeypatch.setattr(rows, "ROWS", {"row": row})
-    path = tmp_path / "new" / "numbers.json"
-    assert command("row", "--device", "cpu", "--out", str(path)) == 0
-    written = json.loads(path.read_text(encoding="utf-8"))
-    assert written["machine"] == machine.describe("cpu") and written["rows"][0]["row"] == "row"
-    assert str(path) in capsys.readouterr().out
-    assert command("row", "--device", "cpu") == 0  # part of a run does not take the place of a whole one
-    assert "numbers are in" not in capsys.readouterr().out
+    return comparisons
 
 
-def test_stored_rows_are_renewed_one_by_one(tmp_path, monkeypatch):
-    def row(name):
-        def comparisons(plan):
-            yield measure(Comparison(name, "case", "s", "a"), {"a": lambda number: 1.0}, plan)
-
-        return comparisons
-
+@pytest.fixture
+def two_rows(monkeypatch):
+    """Two rows that take no time."""
     monkeypatch.setattr(rows, "ROWS", {"one": row("one"), "two": row("two")})
-    path = tmp_path / "numbers.json"
+    monkeypatch.setattr(bench, "SECONDS", {False: 0.0, True: 0.0})
+
+
+def test_stored_rows_are_renewed_one_by_one(tmp_path, two_rows, capsys):
+    path = tmp_path / "new" / "numbers.json"
     options = ("--device", "cpu", "--quick", "--out", str(path))
     assert command("one", "two", *options) == 0
+    assert str(path) in capsys.readouterr().out
     first = json.loads(path.read_text(encoding="utf-8"))
+    assert first["machine"] == machine.describe("cpu")
     for one in first["rows"]:
         one["measured"] = "2026-01-02"
     gone = {**first["rows"][0], "row": "a row of an earlier version"}
@@ -337,12 +286,48 @@ def test_stored_rows_are_renewed_one_by_one(tmp_path, monkeypatch):
         rows.renewed(first, second)
 
 
-def test_command_refuses_what_it_cannot_do(monkeypatch):
-    with pytest.raises(ValueError, match="no row nonsense"):
-        command("nonsense", "--device", "cpu")
+def test_part_of_a_run_does_not_take_the_place_of_a_whole_one(two_rows, capsys):
+    assert command("one", "--device", "cpu") == 0
+    assert "numbers are in" not in capsys.readouterr().out
+
+
+def test_command_refuses_what_it_cannot_do_before_anything_is_measured(monkeypatch, capsys):
+    with pytest.raises(ValueError, match="no row trainig; there are training, "):
+        command("bucketing", "trainig", "--device", "cpu")
+    with pytest.raises(ValueError, match="no row widgets; .* widgets by itself"):
+        command("widgets", "training", "--device", "cpu")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(ValueError, match="--device='cuda': this machine has cpu"):
         command("training", "--device", "cuda")
+    assert capsys.readouterr().out == ""
+
+
+def test_with_store_an_interrupted_run_leaves_the_rows_that_it_measured(tmp_path, monkeypatch):
+    def absent(plan):
+        yield from map(__import__, ["no_such_package"])
+
+    def interrupted(plan):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rows, "ROWS", {"row": row("row"), "absent": absent, "other": interrupted})
+    path = tmp_path / "a.json"
+    with pytest.raises(KeyboardInterrupt):
+        command("row", "absent", "other", "--device", "cpu", "--quick", "--store", "--out", str(path))
+    stored = json.loads(path.read_text())
+    assert [row["row"] for row in stored["rows"]] == ["row"]
+    assert stored["left_out"] == {"absent": "No module named 'no_such_package'"}
+
+
+def stored_results(widgets):
+    for path in bench.RESULTS.glob("*.json"):
+        if path.name.startswith(redraws.GROUP) == widgets:
+            yield path.name, json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_stored_results_are_whole():
+    for name, stored in stored_results(widgets=False):
+        assert name == machine.file_name(stored["machine"])
+        assert {one["row"] for one in stored["rows"]} | set(stored["left_out"]) == set(rows.ROWS)
 
 
 def test_the_page_shows_what_is_stored_for_gpus(tmp_path):
@@ -360,46 +345,6 @@ def test_the_page_shows_what_is_stored_for_gpus(tmp_path):
     assert text.count("Not measured yet.") == 0 and text.count("\n| training |") == 3
 
 
-def test_with_store_an_interrupted_run_leaves_the_rows_that_it_measured(tmp_path, monkeypatch):
-    def row(plan):
-        yield measure(Comparison("row", "case", "s", "a"), {"a": lambda number: 1.0}, plan)
-
-    def absent(plan):
-        yield from map(__import__, ["no_such_package"])
-
-    def interrupted(plan):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(rows, "ROWS", {"row": row, "absent": absent, "other": interrupted})
-    with pytest.raises(KeyboardInterrupt):
-        command(
-            "row",
-            "absent",
-            "other",
-            "--device",
-            "cpu",
-            "--quick",
-            "--store",
-            "--out",
-            str(tmp_path / "a.json"),
-        )
-    stored = json.loads((tmp_path / "a.json").read_text())
-    assert [row["row"] for row in stored["rows"]] == ["row"]
-    assert stored["left_out"] == {"absent": "No module named 'no_such_package'"}
-
-
-def stored_results(widgets):
-    for path in bench.RESULTS.glob("*.json"):
-        if path.name.startswith(redraws.GROUP) == widgets:
-            yield path.name, json.loads(path.read_text(encoding="utf-8"))
-
-
-def test_stored_results_are_whole():
-    for name, stored in stored_results(widgets=False):
-        assert name == machine.file_name(stored["machine"])
-        assert {one["row"] for one in stored["rows"]} | set(stored["left_out"]) == set(rows.ROWS)
-
-
 def test_stored_redraws_reach_the_aim():
     for name, stored in stored_results(widgets=True):
         assert name == redraws.file_name(stored["machine"])
@@ -415,7 +360,7 @@ def test_every_explorer_is_measured():
     assert set(redraws.makers()) == set(homes()) - {"model_explorer"}  # the browser draws that one
 
 
-@pytest.mark.parametrize("name", ["bmm_explorer", "mask_explorer", "subword_explorer", "patch_explorer"])
+@pytest.mark.parametrize("name", ["subword_explorer", "patch_explorer"])
 def test_every_value_of_every_control_is_moved_to(name):
     explorer = redraws.makers()[name]()
     for control in explorer.controls.values():
@@ -426,55 +371,56 @@ def test_every_value_of_every_control_is_moved_to(name):
         assert {*seen, first} >= set(redraws.values(control))
 
 
-def test_values_of_the_controls():
-    kinds = ipywidgets
-    assert redraws.values(kinds.IntSlider(min=2, max=6, step=2)) == [2, 4, 6]
-    assert redraws.values(kinds.FloatSlider(min=-0.5, max=1, step=0.25))[-2:] == [0.75, 1.0]
-    log = redraws.values(kinds.FloatLogSlider(base=10, min=-1, max=1, step=0.5))
-    assert log == pytest.approx([0.1, 10**-0.5, 1, 10**0.5, 10])
-    assert redraws.values(kinds.SelectionSlider(options=["a", ("bee", 2)])) == ["a", 2]
-    assert redraws.values(kinds.Checkbox()) == [False, True]
-    assert redraws.values(kinds.Text("a cat")) == ["a cat cat"]
+@pytest.mark.parametrize(
+    ("control", "expected"),
+    [
+        (ipywidgets.IntSlider(min=2, max=6, step=2), [2, 4, 6]),
+        (ipywidgets.FloatSlider(min=-0.5, max=0, step=0.25), [-0.5, -0.25, 0.0]),
+        (ipywidgets.FloatLogSlider(base=10, min=-1, max=0, step=0.5), pytest.approx([0.1, 10**-0.5, 1])),
+        (ipywidgets.SelectionSlider(options=["a", ("bee", 2)]), ["a", 2]),
+        (ipywidgets.Checkbox(), [False, True]),
+        (ipywidgets.Text("a cat"), ["a cat cat"]),
+    ],
+)
+def test_values_of_the_controls(control, expected):
+    assert redraws.values(control) == expected
+
+
+def test_values_of_a_control_that_nobody_knows():
     with pytest.raises(ValueError, match="no values are known for a DatePicker"):
-        redraws.values(kinds.DatePicker())
+        redraws.values(ipywidgets.DatePicker())
 
 
-def slow_widget():
-    """A widget whose number takes 10 ms to draw, and whose sign takes none."""
-    number, sign = ipywidgets.IntSlider(min=0, max=4), ipywidgets.Checkbox()
-    number.observe(lambda change: time.sleep(0.01), names="value")
-    return argparse.Namespace(controls={"number": number, "sign": sign}, redraw=lambda: None)
+@pytest.fixture
+def slow_widget(monkeypatch):
+    """The only widget there is: its number takes 10 ms to draw, and its sign takes none."""
+
+    def slow_widget():
+        number, sign = ipywidgets.IntSlider(min=0, max=4), ipywidgets.Checkbox()
+        number.observe(lambda change: time.sleep(0.01), names="value")
+        return argparse.Namespace(controls={"number": number, "sign": sign}, redraw=lambda: None)
+
+    monkeypatch.setattr(redraws, "makers", lambda: {"slow_widget": slow_widget})
+    monkeypatch.setattr(bench, "SECONDS", {False: 0.0, True: 0.0})
 
 
-def test_redraws_are_timed_by_control():
-    numbers = redraws.as_json(redraws.measure(slow_widget, SHORT))
+def test_command_measures_the_widgets_alone(tmp_path, slow_widget, capsys):
+    path = tmp_path / "widgets.json"
+    assert command("widgets", "--device", "cpu", "--out", str(path)) == 0
+    written, said = json.loads(path.read_text(encoding="utf-8")), capsys.readouterr().out
+    assert written["machine"] == machine.describe("cpu") and set(written["widgets"]) == {"slow_widget"}
+    numbers = written["widgets"]["slow_widget"]
     assert numbers["moves"] == 5 + 2 and numbers["controls"]["number"]["moves"] == 5
     assert numbers["controls"]["number"]["median_ms"] >= 10 > numbers["controls"]["sign"]["median_ms"]
-    text = redraws.as_text("slow_widget", numbers)
-    assert (
-        "slow_widget  [ms; 7 moves]" in text and "slowest: number" in text and "60 or less; reached" in text
-    )
+    for fact in ("slow_widget  [ms; 7 moves]", "slowest: number", "60 or less; reached"):
+        assert fact in said
     missed = redraws.as_json({"number": [10.0, 70.0, 80.0]})
     assert missed["median_ms"] == 70.0 and missed["p95_ms"] == pytest.approx(79.0)
     assert "missed" in redraws.as_text("slow_widget", missed)
 
 
-def test_command_measures_the_widgets_alone(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(redraws, "makers", lambda: {"slow_widget": slow_widget})
-    monkeypatch.setattr(bench, "SECONDS", {False: 0.0, True: 0.0})
-    path = tmp_path / "widgets.json"
-    assert command("widgets", "--device", "cpu", "--out", str(path)) == 0
-    written = json.loads(path.read_text(encoding="utf-8"))
-    assert written["machine"] == machine.describe("cpu") and set(written["widgets"]) == {"slow_widget"}
-    assert "slow_widget  [ms; 7 moves]" in capsys.readouterr().out
+def test_a_whole_run_of_the_widgets_has_a_file_of_its_own(slow_widget, monkeypatch):
     assert redraws.file_name({"processor": "AMD EPYC", "cores": 2}) == "widgets-amd-epyc-2-cores.json"
-    with pytest.raises(ValueError, match="no row widgets; .* widgets by itself"):
-        command("widgets", "training", "--device", "cpu")
-
-
-def test_a_whole_run_of_the_widgets_has_a_file_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.setattr(redraws, "makers", lambda: {"slow_widget": slow_widget})
-    monkeypatch.setattr(bench, "SECONDS", {False: 0.0, True: 0.0})
     written = []
     monkeypatch.setattr(report, "write", lambda path, content: written.append(path))
     assert command("widgets", "--quick") == 0 and not written

@@ -1,33 +1,24 @@
-"""The row of the image classifiers."""
+"""The rows of the images: both classifiers take the same steps, and attention is the same three times."""
 
 import pytest
 import torch
 
-from course_lib.benchmarks import pixels, vision
-from course_lib.benchmarks.timing import Plan
+from course_lib.benchmarks import pixels
+from course_lib.benchmarks.timing import Plan, trainer
 from course_lib.pretrained.torchvision_ops import import_torchvision
+from course_lib.tasks.image_classification import ImageClassificationLoss
 
 import_torchvision()
-pytest.importorskip("timm")
-SHORT = Plan(seconds=0.0, least=2, warm_up=1, tiny=True)
 
 
-def test_the_whole_row_runs():
-    found = list(vision.vision(SHORT))
-    assert [c.row for c in found] == ["vision"] * 2 and all(c.aim == 1.0 for c in found)
-    assert all(len(c.rates(side)) == 2 for c in found for side in ("ours", "timm"))
-
-
-def test_both_sides_take_the_same_steps():
-    found = vision.models(SHORT)
-    config = found["ours"].config
-    trainers = {name: vision.trainer(model, config, 4, SHORT, "fp32") for name, model in found.items()}
-    for trainer in trainers.values():
-        for number in range(3):
-            assert trainer.turn(number) == 4
-    images = trainers["ours"].batches[0][0]
-    assert torch.allclose(found["ours"](images), found["timm"](images), atol=1e-3)
-    assert found["ours"](images).abs().max() > 1e-3
+def test_both_classifiers_take_the_same_steps():
+    pytest.importorskip("timm")
+    found, batch = pixels.classifiers(pixels.TINY_VIT), pixels.random_images(pixels.TINY_VIT, 4)
+    for model in found.values():
+        turn = trainer(ImageClassificationLoss(model), [batch], Plan())
+        assert [turn(number) for number in range(3)] == [4, 4, 4]
+    ours, theirs = (model(batch[0]) for model in found.values())
+    assert torch.allclose(ours, theirs, atol=1e-3) and ours.abs().max() > 1e-3
 
 
 def test_attention_between_pixels_is_the_same_three_times():
@@ -50,12 +41,11 @@ def test_kept_bytes_by_hand():
     """A product of two halves keeps both, once, and a sum keeps nothing."""
     x = torch.ones(4, 6)
     assert pixels.kept_bytes(lambda x: x + 1, x) == 0
-    halves = lambda x: torch.mul(*(2 * x).chunk(2))  # noqa: E731
-    assert pixels.kept_bytes(halves, x) == x.nbytes
+    assert pixels.kept_bytes(lambda x: torch.mul(*(2 * x).chunk(2)), x) == x.nbytes
 
 
 def test_the_row_of_pixels_has_as_many_pixels_in_every_batch():
     assert [pixels.PIXELS % side**2 for side in pixels.SIDES] == 4 * [0]
-    found = list(pixels.pixels(SHORT))
+    found = list(pixels.pixels(Plan(seconds=0.0, least=2, warm_up=1, tiny=True)))
     assert [c.case.split(",")[1] for c in found] == [" batch 4", " batch 1"]
     assert all(c.notes[0].count("MiB") == 3 for c in found)

@@ -13,8 +13,8 @@ from course_lib.chapters.ch03_heads.head_task_model import look
 from course_lib.chapters.ch03_heads.heads_widget import SENTENCE
 from course_lib.chapters.ch08_images.class_attention_widget import least_sure
 from course_lib.chapters.ch08_images.class_attention_widget import look as look_at
+from course_lib.chapters.ch08_images.confusion_widget import CHANGES, outcome
 from course_lib.chapters.ch08_images.digits_vit import digits, digits_model
-from course_lib.chapters.ch08_images.perturbations import CHANGES, outcome
 from course_lib.chapters.gallery import exhibits
 
 WORDS = SENTENCE.split()

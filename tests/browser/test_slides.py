@@ -7,8 +7,7 @@ from helpers.browser.pages import page_of
 
 from course_lib.__main__ import main
 from course_lib.cli.environment import ROOT
-from course_lib.cli.slide_sizes import HEIGHT, WIDTH
-from course_lib.cli.slide_types import MOST
+from course_lib.cli.slide_types import HEIGHT, MOST, WIDTH
 
 SHORT = ROOT / "notebooks" / "01_softmax_and_scaling.ipynb"
 SIZES = """() => {

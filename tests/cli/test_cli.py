@@ -5,37 +5,25 @@ import os
 import platform
 import subprocess
 import sys
+import tomllib
 from argparse import Namespace
 from pathlib import Path
 
 import pytest
+from helpers.bare_python import bare
+from helpers.fake_pip import INDEX, fake_pip
 
 from course_lib import __main__ as command_line
-from course_lib.cli import browser, doctor, environment, lab, pip, requirements, test, torch_build, venv
+from course_lib.cli import browser, doctor, environment, lab, pip, requirements, test, venv
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def bare(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess:
-    """Run this Python without site-packages: what a newcomer's Python has."""
-    variables = {
-        k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH")
-    }
-    variables["PYTHONUTF8"] = "1"
-    command = [sys.executable, "-S", "-m", "course_lib", *arguments]
-    return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, encoding="utf-8")
 
 
 @pytest.fixture
 def course(tmp_path, monkeypatch) -> Path:
     """Its own place for `.venv`, and a pip that only notes what it is asked to install."""
-    asked: list[list[str]] = []
     monkeypatch.setattr(venv, "VENV", tmp_path / ".venv")
-    monkeypatch.setattr(pip, "install", lambda python, arguments, *rest: asked.append(list(arguments)))
-    monkeypatch.setattr(pip, "works", lambda python: python.exists())
-    build = torch_build.Build("CPU build", torch_build.CPU_GB, ("--extra-index-url", "http://an.index"))
-    monkeypatch.setattr(torch_build, "choose", lambda python, requirement: build)
-    monkeypatch.setattr(pip, "asked", asked, raising=False)
+    monkeypatch.setattr(pip, "asked", fake_pip(monkeypatch), raising=False)
     return tmp_path
 
 
@@ -47,25 +35,11 @@ def half_made(folder: Path) -> None:
     (folder / ".venv" / "pyvenv.cfg").write_text("version = 3.11.7\n")
 
 
-def test_the_overview_names_every_verb_without_packages():
-    result = bare("--help")
-    assert result.returncode == 0
+def test_the_commands_explain_themselves_without_packages():
+    overview, of_test = (bare("-m", "course_lib", *words) for words in (["--help"], ["test", "--help"]))
+    assert overview.returncode == of_test.returncode == 0 and "--fast" in of_test.stdout
     for verb in command_line.NEEDS:
-        assert f"\n  {verb} " in result.stdout
-
-
-def test_a_verb_explains_itself_without_packages():
-    result = bare("test", "--help")
-    assert result.returncode == 0 and "--fast" in result.stdout
-
-
-def test_an_unknown_verb_is_refused():
-    result = bare("leb")
-    assert result.returncode == 1 and "'leb'" in result.stderr
-
-
-def test_an_unknown_option_is_refused():
-    assert bare("doctor", "--fats").returncode == 2
+        assert f"\n  {verb} " in overview.stdout
 
 
 @pytest.mark.parametrize("file", ["__init__.py", "__main__.py", "utils/__init__.py", "utils/lazy.py"])
@@ -108,7 +82,7 @@ def test_the_steps_of_the_set_up(course, capsys):
     venv.set_up()
     exact = ["-c", str(ROOT / "constraints.txt")]
     assert pip.asked == [
-        [*exact, "--extra-index-url", "http://an.index", *map(requirements.pinned, venv.WITH_TORCH)],
+        [*exact, *INDEX, *map(requirements.pinned, ("torch", "torchvision"))],
         [*exact, "-e", f"{ROOT}[dev]"],
         ["--no-deps", venv.D2L],
     ]
@@ -231,53 +205,17 @@ def test_a_real_pip_says_what_it_lacks(monkeypatch):
         pip.install(Path(sys.executable), arguments, "a package")
 
 
-TLS = "SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed'))"
-NONE = "ERROR: Could not find a version that satisfies the requirement torch==2.13.0 (from versions: none)"
-NO_MATCH = "ERROR: No matching distribution found for torch==2.13.0"
-FAILURES = {  # the lines of pip that tell the cause, others around them, and a word of the advice
-    "disk": (["ERROR: Could not install: [Errno 28] No space left on device"], [], "Free some space"),
-    "quota": (["ERROR: Could not install packages: [Errno 122] Disk quota exceeded"], [], "Free some space"),
-    "network": (["Failed to establish a new connection"], [NONE, NO_MATCH], "cannot be reached"),
-    "disk, after a slow network": (
-        ["ERROR: [Errno 28] No space left"], ["WARNING: Retrying after 'timed out'"], "space"),
-    "mirror, after a slow network": (
-        ["ERROR: Could not find a version of the requirement pillow==13.0.0 (from versions: 10.0.0, 12.0.0)"],
-        ["WARNING: Retrying after 'ReadTimeoutError: timed out'", NO_MATCH], "PIP_INDEX_URL"),
-    "permission": (["[Errno 13] Permission denied: '/usr/lib'"], [], "folder of your own"),
-    "certificate": ([f"Could not fetch URL https://i/torch/: {'x' * 400} {TLS} - skipping"], [NONE, NO_MATCH],
-                    "PIP_CERT and REQUESTS_CA_BUNDLE"),
-    "certificate, and a mirror without one": (
-        [f"Could not fetch URL https://i/: {TLS}"], [NONE.replace("none", "2.9.0"), NO_MATCH], "PIP_CERT"),
-    "clock": (["SSLError: certificate verify failed: certificate is not yet valid"], [NONE], "Set the clock"),
-    "password": (["ProxyError('Cannot connect to proxy.', OSError('407 Proxy Authentication Required'))"],
-                 [NONE, NO_MATCH], "NAME:PASSWORD@HOST"),
-    "dead proxy": (["ProxyError('Cannot connect to proxy.', NewConnectionError('refused'))"], [NONE],
-                   "unset"),
-    "filter": (["ERROR: HTTP error 403 while getting https://files/torch.whl"], [], "another network"),
-    "server": (["ERROR: HTTP error 503 while getting https://files/torch.whl"], [], "Try again later"),
-    "Intel Mac": ([NONE.replace("none", "2.2.0, 2.2.1, 2.2.2")], [NO_MATCH], "Intel chip"),
-    "long path": (["HINT: This system might not have Windows Long Path support enabled."],
-                  ["ERROR: OSError: [Errno 2] No such file or directory: 'C:\\\\x.h'"], "a short one"),
-    "in use": (["ERROR: [WinError 32] The file is being used by another process: 'c10.dll'"], [], "Close"),
-    "denied": (["ERROR: [WinError 5] Access is denied: 'zmq.pyd'"], ["Check the permissions."], "Close"),
-    "hash": (["ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE FILE."], ["Got bbb"], "cut short"),
-    "system": (["error: externally-managed-environment"], ["hint: See PEP 668"], "belongs to the system"),
-    "no network for the tools that build": (
-        ["WARNING: Retrying after '[Errno 111] Failed to establish a new connection': /hatchling/"],
-        ["error: subprocess-exited-with-error", "ERROR: No matching distribution found for hatchling>=1.26"],
-        "cannot be reached"),
-    "no wheel": (["ERROR: Failed building wheel for regex"], [], "64-bit Python"),
-    "nothing for this Python": ([NO_MATCH], [NONE], "64-bit"),
-    "unknown": (["something else"], [], "Run the command again"),
-}  # fmt: skip
+with Path(__file__).with_name("pip_failures.toml").open("rb") as file:
+    FAILURES = tomllib.load(file)
 
 
 @pytest.mark.parametrize("case", FAILURES)
 def test_advice_fits_the_failure(case):
-    telling, others, advice = FAILURES[case]
-    said = pip.diagnosis(["Collecting torch", *telling, *others, ""])
+    telling, others, advice = map(FAILURES[case].get, ("telling", "others", "advice"))
+    telling = telling.replace("…", "x" * 400)
+    said = pip.diagnosis(["Collecting torch", telling, *others, ""])
     assert advice in said.splitlines()[-1] + said.splitlines()[-2] and "x" * 301 not in said
-    assert "CERTIFICATE_VERIFY_FAILED" in said if case == "certificate" else telling[0] in said
+    assert "CERTIFICATE_VERIFY_FAILED" in said if case == "certificate" else telling in said
 
 
 @pytest.mark.parametrize(
@@ -292,11 +230,10 @@ def test_advice_fits_the_failure(case):
 def test_a_mac_that_pytorch_no_longer_supports_is_told_before_anything_is_installed(
     system, machine, version, refusal, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr(venv, "VENV", tmp_path / ".venv")
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setattr(platform, "machine", lambda: machine)
     monkeypatch.setattr(platform, "version", lambda: version)
-    said = venv._refusal()
+    said = venv._refusal(tmp_path / ".venv")
     assert refusal in said if refusal else said is None
 
 
@@ -333,6 +270,11 @@ def called(monkeypatch) -> list:
     return calls
 
 
+def run_tests(*rest: str, **options) -> int:
+    usual = {"fast": False, "browser": False, "plain": False, "device": None, "rest": list(rest)}
+    return test.run(Namespace(**usual | options))
+
+
 def test_lab_names_a_notebook_with_conflict_marks(called, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(environment, "ROOT", tmp_path)
     (tmp_path / "notebooks").mkdir()
@@ -365,7 +307,7 @@ def test_lab_serves_the_notebooks_on_localhost_only(called):
 
 
 def test_test_runs_everything_in_one_pytest(called):
-    assert test.run(Namespace(fast=False, browser=False, plain=False, device=None, rest=["-x"])) == 7
+    assert run_tests("-x") == 7
     (command, more), = called  # fmt: skip
     assert more["env"]["COURSE_PROGRESS"] == "" and more["env"]["MATPLOTLIBRC"] == os.devnull  # a new user's
     assert command[1:5] == ["-m", "pytest", "tests", "notebooks"]
@@ -375,34 +317,24 @@ def test_test_runs_everything_in_one_pytest(called):
 
 @pytest.mark.parametrize(("rest", "least"), [("-ra", test.LEAST), ("tests/layers/test_masks.py", 0)])
 def test_on_a_device_its_tests_run_and_a_whole_run_needs_many(called, rest, least):
-    test.run(Namespace(fast=False, browser=False, plain=False, device="second:0", rest=[rest]))
+    run_tests(rest, device="second:0")
     (command, more), = called  # fmt: skip
     assert "notebooks" not in command and command[-1] == rest
     assert more["env"]["COURSE_TEST_DEVICE"] == "second:0" and more["env"]["COURSE_LEAST_TESTS"] == str(least)
     with pytest.raises(ValueError, match="--device='cuda:9': this machine has cpu"):
-        test.run(Namespace(fast=False, browser=False, plain=False, device="cuda:9", rest=[]))
+        run_tests(device="cuda:9")
 
 
-def test_fast_leaves_out_the_notebooks_and_what_is_slow(monkeypatch):
+def test_processes_share_the_files_and_the_threads_of_the_cores(called, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(test, "cores", lambda: 1)
     assert test.arguments(True, ["-q"]) == ["tests", "-m", "not slow", "-q"]
-
-
-def test_two_cores_share_the_files_and_threads_between_them(called, monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(test, "cores", lambda: 5)
     shared = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
-    assert test.arguments(True, ["-q"]) == [
-        "tests",
-        *test.QUICK,
-        *shared,
-        "-q",
-    ]  # what follows wins, such as -n 0
-    assert "-n" not in test.arguments(True, ["tests/layers/test_masks.py"])
-    test.run(Namespace(fast=True, browser=False, plain=False, device=None, rest=[]))
-    test.run(
-        Namespace(fast=True, browser=False, plain=False, device=None, rest=["tests/layers/test_masks.py"])
-    )
+    # what follows wins, such as -n 0
+    assert test.arguments(True, ["-q"]) == ["tests", *test.QUICK, *shared, "-q"]
+    run_tests(fast=True)
+    run_tests("tests/layers/test_masks.py", fast=True)
     assert [more["env"].get("OMP_NUM_THREADS") for _, more in called] == ["2", None]
 
 
@@ -410,7 +342,7 @@ def test_two_cores_share_the_files_and_threads_between_them(called, monkeypatch)
     "name", ["tests/layers/test_masks.py::test_causal", "notebooks/01_softmax_and_scaling.ipynb"]
 )
 def test_named_files_are_run_instead_of_all(name):
-    assert "tests" not in test.arguments(False, [name]) and name in test.arguments(False, [name])
+    assert test.arguments(False, [name]) == [*test.NBVAL, name]
 
 
 def test_windows_waits_for_the_other_python(called, monkeypatch):
@@ -443,7 +375,7 @@ def test_the_installed_package_knows_its_requirements(monkeypatch):
 
 def test_what_is_done_in_a_browser_is_a_run_of_its_own(called, monkeypatch):
     monkeypatch.setattr(browser, "provide", lambda: None)
-    test.run(Namespace(fast=False, browser=True, plain=False, device=None, rest=["-x"]))
+    run_tests("-x", browser=True)
     [(command, more)] = called
     assert command[3:] == ["tests/browser", "-s", "-x"] and more["env"]["COURSE_BROWSER"] == "1"
 

@@ -1,19 +1,16 @@
 """`doctor` and `data`: what they say, above all where something is missing."""
 
 import os
-import subprocess
 import sys
 import types
 from argparse import Namespace
-from pathlib import Path
 
 import pytest
+from helpers.bare_python import bare
 
 from course_lib import datasets
 from course_lib.cli import data, doctor, environment, requirements, runs, venv
 from course_lib.utils.device import busy_note
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def said(look) -> str:
@@ -29,17 +26,11 @@ def here(monkeypatch):
 
 def test_a_bare_python_is_told_the_one_command(tmp_path):
     """A Python without packages, before there is a `.venv`."""
-    variables = {
-        k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH")
-    }
     code = (
         "from pathlib import Path; from course_lib.cli import venv, doctor\n"
         f"venv.VENV = Path({str(tmp_path / '.venv')!r}); raise SystemExit(doctor.run(None))"
     )
-    command = [sys.executable, "-S", "-c", code]
-    result = subprocess.run(
-        command, cwd=ROOT, env=variables, capture_output=True, text=True, encoding="utf-8"
-    )
+    result = bare("-c", code)
     assert result.returncode == 1, result.stderr
     assert "MISSING  packages: torch>=2.11" in result.stdout
     assert "→ python -m course_lib lab" in result.stdout

@@ -23,7 +23,7 @@ from course_lib.widgets.shapes import factors
 from course_lib.widgets.toy_lm import QUESTIONS, small_world
 
 SCRIPT = "a </script> b"
-TOLD = QUESTIONS
+CHOICES = {"example": QUESTIONS, "position": None, "layer": None, "head": None}
 
 
 def shown(part: tuple[dict, bytes], *indices: int) -> tuple[dict, list[dict]]:
@@ -36,15 +36,20 @@ def shown(part: tuple[dict, bytes], *indices: int) -> tuple[dict, list[dict]]:
     return frame, [header["maps"][i] for i in frame["maps"]]
 
 
-def weights(part: tuple[dict, bytes], heatmap: dict) -> np.ndarray:
-    place, shape = heatmap["weights"], (len(heatmap["rows"]), len(heatmap["columns"]))
-    assert place["at"] % 4 == 0 and place["size"] == 4 * shape[0] * shape[1]
-    return np.frombuffer(part[1][place["at"] : place["at"] + place["size"]], "<f4").reshape(shape)
+def stored(part: tuple[dict, bytes], heatmap: dict, what: str = "weights", kind: str = "<f4") -> np.ndarray:
+    place, shape = heatmap[what], (len(heatmap["rows"]), len(heatmap["columns"]))
+    assert place["at"] % 4 == 0 or kind != "<f4"
+    return np.frombuffer(part[1][place["at"] : place["at"] + place["size"]], kind).reshape(shape)
 
 
 @pytest.fixture(scope="module")
 def heads() -> dict:
     return Recorder(heads_explorer(), {"sentence": maps_page.WORDS[:2], "heads": (2, 4)}).recording()
+
+
+@pytest.fixture(scope="module")
+def told() -> dict:
+    return Recorder(text_attention_explorer("stories", prompts=QUESTIONS), CHOICES).recording()
 
 
 def test_the_weights_of_a_recording_are_those_that_the_library_computes(heads) -> None:
@@ -54,7 +59,7 @@ def test_the_weights_of_a_recording_are_those_that_the_library_computes(heads) -
             computed = look(number, sentence.split())[0].numpy()
             assert len(maps) == number and maps[0]["rows"] == sentence.split()
             for one, own in zip(maps, computed, strict=True):
-                assert np.array_equal(weights(part, one), own)
+                assert np.array_equal(stored(part, one), own)
 
 
 def test_the_text_is_the_widgets_own_for_each_selected_row(heads) -> None:
@@ -67,30 +72,25 @@ def test_the_text_is_the_widgets_own_for_each_selected_row(heads) -> None:
     assert frame["rows"][4] == explorer.text.value != frame["text"]
 
 
-def test_equal_maps_and_arrays_are_stored_once(heads) -> None:
-    options = {"example": TOLD, "position": None, "layer": None, "head": None}
-    part = Recorder(text_attention_explorer("stories", prompts=TOLD), options).recording()["parts"][1]
-    reading = read(*small_world(), TOLD[1])
+def test_equal_maps_and_arrays_are_stored_once(told) -> None:
+    part, reading = told["parts"][1], read(*small_world(), QUESTIONS[1])
     steps, layers, choices = len(reading.ids), *reading.maps.shape[:2]
     for layer in range(layers):
         for head in range(choices):
             _, (whole, _) = shown(part, 4, layer, head + 1)
-            assert np.array_equal(weights(part, whole), reading.maps[layer, head].numpy())
+            assert np.array_equal(stored(part, whole), reading.maps[layer, head].numpy())
             assert whole["marked"]["row"] == 4 and whole["rowSets"] == [1, 0]
     places = {heatmap["weights"]["at"] for heatmap in part[0]["maps"]}
     assert len(part[0]["frames"]) == steps * layers * (choices + 1)
     assert len(places) < len(part[0]["maps"])  # a map is the same at each step
 
 
-def test_a_control_that_follows_another_one_is_known_to_follow() -> None:
-    options = {"example": TOLD, "position": None, "layer": None, "head": None}
-    explorer = text_attention_explorer("stories", prompts=TOLD)
-    recording = Recorder(explorer, options).recording()
-    assert recording["effects"][0] == [{1: LAST}] * 2
-    assert not any(one for control in recording["effects"][1:] for one in control)
-    lengths = [len(part[0]["tree"]) for part in recording["parts"]]
-    assert lengths == [len(read(*small_world(), told).ids) for told in TOLD] and len(set(lengths)) == 2
-    assert recording["controls"][1]["options"] == [str(i + 1) for i in range(max(lengths))]
+def test_a_control_that_follows_another_one_is_known_to_follow(told) -> None:
+    assert told["effects"][0] == [{1: LAST}] * 2
+    assert not any(one for control in told["effects"][1:] for one in control)
+    lengths = [len(part[0]["tree"]) for part in told["parts"]]
+    assert lengths == [len(read(*small_world(), text).ids) for text in QUESTIONS] and len(set(lengths)) == 2
+    assert told["controls"][1]["options"] == [str(i + 1) for i in range(max(lengths))]
 
 
 def test_a_selected_row_or_column_sets_the_index_of_a_control() -> None:
@@ -100,16 +100,15 @@ def test_a_selected_row_or_column_sets_the_index_of_a_control() -> None:
     sets = [(one.get("rowSets"), one.get("columnSets")) for one in maps]
     assert sets == [([2, 0], None), (None, [3, 0]), ([2, 0], [3, 0])]
     left, right = factors("Q·Kᵀ", 2, 3, 4, 5)
-    assert np.array_equal(weights(recording["parts"][0], maps[2]), (left[1] @ right[1]).numpy())
+    assert np.array_equal(stored(recording["parts"][0], maps[2]), (left[1] @ right[1]).numpy())
 
 
 def test_masks_are_recorded_byte_by_byte() -> None:
     options = {"kind": ("causal", "both"), "valid_len": (2, 3), "way": None}
     part = Recorder(mask_explorer(), options).recording()["parts"][1]
     frame, maps = shown(part, 0, 0)
-    place = maps[1]["masked"]
-    stored = np.frombuffer(part[1][place["at"] : place["at"] + place["size"]], np.uint8).reshape(5, 5)
-    assert np.array_equal(stored == 0, chosen_mask("both", 2).numpy()) and "rows" not in frame
+    masked = stored(part, maps[1], "masked", "u1")
+    assert np.array_equal(masked == 0, chosen_mask("both", 2).numpy()) and "rows" not in frame
 
 
 def test_there_are_ten_examples_for_each_map_of_a_text() -> None:
@@ -152,16 +151,14 @@ def test_scripts_are_plain_scripts_that_a_page_from_a_disk_may_load(tmp_path, mo
     maps_page.main([str(tmp_path / "maps.html")])
     maps_page.recording.cache_clear()
     code = (tmp_path / "maps" / "maps.js").read_text()
-    assert not re.search(r"^(import|export)", code, re.MULTILINE) and "http" not in code.replace(
+    assert not re.search(r"(?m)^(import|export)", code) and "http" not in code.replace(
         "http://www.w3.org", ""
     )
-    names = re.findall(
-        r"^(?:const|let|(?:async )?function) (\w+)", modules.joined("static_maps.js"), re.MULTILINE
-    )
+    names = re.findall(r"(?m)^(?:const|let|(?:async )?function) (\w+)", modules.joined("static_maps.js"))
     assert sorted(names) == sorted(set(names)), "two modules define the same name"
     data = (tmp_path / "maps" / "heads_explorer.js").read_text()
-    stored = json.loads(data.partition(" = ")[2].rstrip(";\n"))
-    assert stored["controls"][0]["options"] == [maps_page.SENTENCE, SCRIPT] and "</script" not in data
+    recording = json.loads(data.partition(" = ")[2].rstrip(";\n"))
+    assert recording["controls"][0]["options"] == [maps_page.SENTENCE, SCRIPT] and "</script" not in data
     assert "http" not in re.sub(r"http://www\.w3\.org", "", (tmp_path / "maps.html").read_text())
 
 

@@ -12,12 +12,11 @@ from helpers.small_training import PAIRS
 from PIL import Image
 
 from course_lib import __main__ as command_line
-from course_lib.datasets import load_image_folder, load_labelled, load_translation
+from course_lib.datasets import load_image_folder
 from course_lib.pretrained.torchvision_ops import library
 from course_lib.tasks import classify, continue_text, load_run, translate
 from course_lib.tasks.image_classification import accuracy
 from course_lib.tasks.runs import logits_of
-from course_lib.tasks.text_classification import accuracy as text_accuracy
 
 QUICK = "--steps 20 --d-model 16 --layers 1 --warmup 5 --device cpu --precision fp32".split()
 TEXT = "the cat sat on the mat.\n\tthe dog sat on the log 🐕.\n"
@@ -49,18 +48,7 @@ def runs(tmp_path_factory):
         "vision": ("photos", "--image-size", 8, "--heads", 2),  # few: the batch size is that for own data
         "classification": (
             "reviews.csv",
-            "--batch",
-            8,
-            "--vocab",
-            60,
-            "--context",
-            12,
-            "--heads",
-            2,
-            "--form",
-            "bert",
-            "--lr",
-            0.003,
+            *"--batch 8 --vocab 60 --context 12 --heads 2 --form bert --lr 0.003".split(),
         ),
     }
     with pytest.MonkeyPatch.context() as patch:
@@ -160,12 +148,7 @@ def test_a_translator_translates_lines(home, capsys, monkeypatch):
     (home / "in.txt").write_text("\r\n".join(lines), encoding="utf-8")
     model = load_run("runs/translation")
     wanted = translate(model.model, model.tokenizer, [lines[0], lines[2]], width=4)
-    assert run(capsys, "translate", "runs/translation", "in.txt").split("\n") == [
-        wanted[0],
-        "",
-        wanted[1],
-        "",
-    ]
+    assert run(capsys, "translate", "runs/translation", "in.txt") == f"{wanted[0]}\n\n{wanted[1]}\n"
     monkeypatch.setattr("sys.stdin", io.StringIO("one and two.\n"))
     assert run(capsys, "translate", "runs/translation") == f"{wanted[0]}\n"
 
@@ -206,13 +189,6 @@ def test_other_data_of_ones_own_counts_as_a_whole(home, capsys):
     assert "of 2 texts" in run(capsys, "evaluate", "runs/classification", "--data", "few.csv")
     (home / "short.txt").write_text(TEXT, encoding="utf-8")
     assert "all, windows" in run(capsys, "evaluate", "runs/gpt", "--data", "short.txt")
-
-
-def test_models_are_as_good_as_they_were(home):
-    model, data = load_run("runs/classification"), load_labelled("reviews.csv")
-    ids = model.tokenizer.encode_batch(data.validation.sentences)
-    assert 0 <= text_accuracy(model.model, ids, data.validation.labels) <= 1
-    assert load_translation("pairs.tsv").test and not model.model.training
 
 
 @pytest.mark.parametrize("task", ["gpt", "vision", "classification"])
@@ -273,10 +249,7 @@ def unfinished(folder):
 DAMAGES = {
     "unfinished": (unfinished, "has not finished"),
     "no-json": (lambda f: (f / "model" / "config.json").write_text("{"), "names no kind of model"),
-    "other-kind": (lambda f: (f / "model" / "config.json").write_text('{"kind": "x"}'), "names no kind"),
-    "cut": (lambda f: (f / "model" / "model.safetensors").write_bytes(b"x" * 9), "not a whole safetensors"),
     "no-weights": (lambda f: (f / "model" / "model.safetensors").unlink(), "model.safetensors"),
-    "tokens": (lambda f: (f / "model" / "tokens.json").write_text("[]"), "tokens.json"),
     "record": (lambda f: (f / "run.json").write_text("{"), "run.json is damaged"),
 }
 
@@ -318,6 +291,13 @@ BAD = [
     (("train", "translation", "--data", "poem.txt", *QUICK), "poem.txt"),
     (("train", "translation", "--data", "a", "b", "c", *QUICK), "'a' is no file"),
     (("train", "classification", "--data", "pairs.tsv", *QUICK), "are no classes"),
+    (("train", "gpt", "--data", "spa-eng", *QUICK), "'spa-eng' is a set of sentence pairs"),
+    (("train", "gpt", "--data", "poem.txt", "--heads", 3, *QUICK), "heads=3 does not divide d_model=16"),
+    (("train", "vision", "--data", "spa-eng", *QUICK), "'spa-eng' is not a set of images"),
+    (("train", "vision", "--data", "digits", "--patch-size", 3, *QUICK), "patch_size=3 does not divide"),
+    (("train", "vision", "--data", "photos", "--augment", "turn", *QUICK), "'turn' is none of crop, flip"),
+    (("train", "vision", "--data", "photos", "--heads", 3, *QUICK), "heads=3 does not divide d_model=16"),
+    (("train", "vision", "--data", "photos", "--batch", 500, "--heads", 2, *QUICK), "from 1 to 32"),
 ]  # fmt: skip
 
 

@@ -1,6 +1,5 @@
 """The student version: no solutions, and all else as it was: the full notebooks speak for it, too."""
 
-import ast
 import re
 from argparse import Namespace
 from pathlib import Path
@@ -48,22 +47,17 @@ def test_every_chapter_is_there_with_its_pictures_and_nothing_for_the_teacher(ha
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
-def test_no_solution_is_left(handed_out, name):
+def test_no_solution_is_left_and_the_code_and_what_it_shows_are_those_of_the_full_notebook(handed_out, name):
+    """So what is true of the full notebook holds for this one, too: nbval, the rules, "not tried yet"."""
     text = (handed_out / name).read_text(encoding="utf-8")
     assert not re.findall(r"<summary>[^<]*(?:solution|answer)", text, re.IGNORECASE)
     whole = "\n".join(cell.source for cell in notebook_io.read(handed_out / name).cells)
     found = solutions(NOTEBOOKS / name)
     assert len(found) >= lint.MIN_EXERCISES or name.startswith("A")  # appendices have no exercises
     assert not [code for code in found if code.strip() in whole]
-
-
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_the_code_and_what_it_shows_are_those_of_the_full_notebook(handed_out, name):
-    """So nbval, which runs the full notebook, speaks for this one, too."""
     for mine, full in zip(code_cells(handed_out / name), code_cells(NOTEBOOKS / name), strict=True):
-        assert (
-            unfolded(mine.source.split(QUOTES)[1]) if "exercises.later import" in mine.source else mine.source
-        ) == full.source
+        later = "exercises.later import" in mine.source
+        assert (unfolded(mine.source.split(QUOTES)[1]) if later else mine.source) == full.source
         printed = any(one.output_type == "stream" for one in full.outputs)
         assert mine.outputs == full.outputs or printed and release.SOURCE in full.source
 
@@ -112,20 +106,6 @@ def test_other_numbers_find_the_same_mistakes_and_depend_on_the_seed():
         assert one is exercise or difference(one.inputs, two.inputs, 0.0) is not None
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_every_check_is_there_and_says_that_it_was_not_tried(handed_out, name):
-    for cell in code_cells(handed_out / name):
-        for number, exercise in lint.EXERCISE.findall(cell.source):
-            printed = "".join(output.get("text", "") for output in cell.outputs)
-            assert f"{number}.{exercise}: not tried yet" in printed
-
-
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_lint_misses_nothing_but_the_solutions(handed_out, name):
-    """In the full notebooks it misses nothing: see test_lint.py."""
-    assert not [one for one in lint.problems(handed_out / name) if "no solution in <details>" not in one]
-
-
 def exercise(answer: str, printed: str) -> nbformat.NotebookNode:
     source = f'def f(x):\n    {answer}\n\n\ncheck("01.x", f)'
     return new_code_cell(source, execution_count=2, outputs=[new_output("stream", text=printed)])
@@ -148,25 +128,21 @@ def course(tmp_path) -> Path:
     return tmp_path
 
 
-def test_prose_around_a_solution_stays(course):
+def test_prose_around_a_solution_stays_and_the_badge_that_leads_to_it_goes(course):
     release.write_all(course / "notebooks", course / "out")
     cells = notebook_io.read(course / "out" / "01_title.ipynb").cells
     assert [cell.cell_type for cell in cells] == ["markdown", "code", "code", "markdown"]
     assert cells[-1].source.split() == ["Before.", "After."]
-
-
-def test_the_badge_that_leads_to_the_solutions_is_taken_out(course):
-    release.write_all(course / "notebooks", course / "out")
-    cells = notebook_io.read(course / "out" / "01_title.ipynb").cells
     assert cells[0].source == "# 1. Title\n\nText."
     assert "owner/name" in cells[1].source  # the course itself is still fetched
 
 
-def test_outputs_can_be_left_out(course):
+def test_outputs_can_be_left_out_and_the_full_notebook_is_not_touched(course):
+    before = (course / "notebooks" / "01_title.ipynb").read_bytes()
     release.write_all(course / "notebooks", course / "out", outputs=False)
-    assert not [
-        cell for cell in code_cells(course / "out" / "01_title.ipynb") if cell.outputs or cell.execution_count
-    ]
+    cells = code_cells(course / "out" / "01_title.ipynb")
+    assert not [cell for cell in cells if cell.outputs or cell.execution_count]
+    assert (course / "notebooks" / "01_title.ipynb").read_bytes() == before
 
 
 def test_an_exercise_that_someone_has_solved_is_not_handed_out(course):
@@ -186,16 +162,3 @@ def test_nothing_is_written_over_someones_work(course):
     with pytest.raises(SetUpError, match="01_title.ipynb"):
         release.run(Namespace(folder=folder, no_outputs=True, seed=None))
     assert (folder / "01_title.ipynb").read_bytes() == before
-
-
-def test_the_full_notebooks_are_not_touched(course):
-    before = (course / "notebooks" / "01_title.ipynb").read_bytes()
-    release.write_all(course / "notebooks", course / "out", outputs=False)
-    assert (course / "notebooks" / "01_title.ipynb").read_bytes() == before
-
-
-def test_the_stubs_are_python(handed_out):
-    for name in CHAPTERS:
-        for cell in code_cells(handed_out / name):
-            if lint.EXERCISE.search(cell.source):
-                ast.parse(cell.source)

@@ -4,11 +4,10 @@ import base64
 import shutil
 from pathlib import Path
 
-import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from course_lib.cli import colab, notebook_io, site, site_check, site_reference, site_sources
+from course_lib.cli import colab, notebook_io, site, site_reference, site_sources
 from course_lib.cli.environment import ROOT
 from course_lib.cli.github import Repository
 
@@ -49,11 +48,10 @@ def test_a_cell_with_a_title_or_hidden_source_is_folded_and_alt_texts_are_not_re
     picture = new_output("display_data", {"image/png": PNG, "text/plain": "A line."})
     spoken = new_output("display_data", {"text/html": '<abbr role="img" title="A line."></abbr>'})
     table = new_output("display_data", {"text/html": "<table></table>"})
+    hidden = {"jupyter": {"source_hidden": True}}
     cells = [
         new_code_cell("# @title Setup: says more\nx = 1"),
-        new_code_cell(
-            "draw()", metadata={"jupyter": {"source_hidden": True}}, outputs=[picture, spoken, table]
-        ),
+        new_code_cell("draw()", metadata=hidden, outputs=[picture, spoken, table]),
         new_code_cell("y = 2"),
         new_markdown_cell(" "),
     ]
@@ -74,12 +72,9 @@ def test_the_front_page_leads_to_the_explorer_that_its_motion_picture_shows():
 
 
 def test_every_notebook_and_guide_is_in_the_table_of_contents():
-    pages = site_sources.listed(ROOT)
-    listed = set(site_sources.contents(pages).split())
-    for path in (ROOT / "notebooks").glob("*.ipynb"):
-        assert f"notebooks/{path.stem}" in listed
-    for path in (ROOT / "docs").glob("*.md"):
-        assert f"docs/{path.stem}" in listed
+    listed = set(site_sources.contents(site_sources.listed(ROOT)).split())
+    files = [*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "docs").glob("*.md")]
+    assert {f"{path.parent.name}/{path.stem}" for path in files} <= listed
 
 
 def test_without_solutions_the_site_has_the_notebooks_of_release_and_no_guide_for_instructors():
@@ -111,14 +106,13 @@ def test_a_docstring_becomes_markup_that_shows_the_same_text():
     assert site_reference.restructured("A.\n\n>>> f()\n[[1],\n [2]]") == "A.\n\n>>> f()\n[[1],\n [2]]\n"
 
 
-def built(folder: Path, page: str, image: bytes = b"a picture") -> Path:
+def built(folder: Path, page: str) -> Path:
     """A site of one page, and the notebook it was made from, beside it."""
     (folder / "site" / "notebooks").mkdir(parents=True)
     (folder / "site" / "notebooks" / "one.html").write_text(page, encoding="utf-8")
-    (folder / "site" / "one.png").write_bytes(image)
+    (folder / "site" / "one.png").write_bytes(b"a picture")
     picture = new_output("display_data", {"image/png": PNG, "text/plain": "A line."})
-    nb = nbformat.v4.new_notebook(cells=[new_code_cell("draw()", outputs=[picture])])
-    notebook_io.write(nb, folder / "one.ipynb")
+    notebook_io.write(new_notebook(cells=[new_code_cell("draw()", outputs=[picture])]), folder / "one.ipynb")
     return folder / "site"
 
 
@@ -128,38 +122,31 @@ GOOD = '<h1 id="top"></h1><a href="#top">a</a><img src="../one.png" alt="A line.
 @pytest.mark.parametrize(
     ("more", "fault"),
     [
-        ("", None),
-        ('<a href="two.html">b</a>', "notebooks/one.html: two.html does not exist"),
-        ('<a href="one.html#end">b</a>', "notebooks/one.html: one.html#end has no such anchor"),
-        ('<a href="/notebooks/one.html">b</a>', "notebooks/one.html: /notebooks/one.html does not exist"),
-        (
-            '<script src="https://a.b/c.js"></script>',
-            "notebooks/one.html: https://a.b/c.js is loaded from the web",
-        ),
-        (
-            '<link rel="stylesheet" href="//a.b/c.css">',
-            "notebooks/one.html: //a.b/c.css is loaded from the web",
-        ),
+        ('<a href="two.html">b</a>', "two.html does not exist"),
+        ('<a href="one.html#end">b</a>', "one.html#end has no such anchor"),
+        ('<a href="/notebooks/one.html">b</a>', "/notebooks/one.html does not exist"),
+        ('<script src="https://a.b/c.js"></script>', "https://a.b/c.js is loaded from the web"),
+        ('<link rel="stylesheet" href="//a.b/c.css">', "//a.b/c.css is loaded from the web"),
     ],
 )
 def test_a_reference_that_does_not_work_from_a_disk_is_found(tmp_path, more, fault):
-    assert list(site_check.broken(built(tmp_path, GOOD + more))) == ([fault] if fault else [])
+    assert list(site.broken(built(tmp_path / "good", GOOD))) == []
+    assert list(site.broken(built(tmp_path, GOOD + more))) == [f"notebooks/one.html: {fault}"]
 
 
 @pytest.mark.parametrize(
     ("page", "times"),
     [
-        (GOOD, None),
+        (GOOD, 1),
         (GOOD + '<img src="../one.png" alt="A line.">', 2),
         ('<img src="../one.png" alt="_images/one.png">', 0),
         ("", 0),
     ],
 )
 def test_a_picture_that_is_lost_doubled_or_without_its_alt_text_is_found(tmp_path, page, times):
-    found = list(site_check.lost_pictures(built(tmp_path, page), tmp_path))
-    assert found == (
-        [] if times is None else [f"notebooks/one.html: shown {times} times instead of 1: A line."]
-    )
+    found = list(site.lost_pictures(built(tmp_path, page), tmp_path))
+    said = f"notebooks/one.html: shown {times} times instead of 1: A line."
+    assert found == ([] if times == 1 else [said])
 
 
 def test_only_a_site_is_replaced(tmp_path):

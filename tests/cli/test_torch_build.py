@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers.fake_pip import fake_pip
 from helpers.file_server import served
 
 from course_lib.cli import pip, torch_build, venv
@@ -63,9 +64,7 @@ def test_the_cpu_build_comes_from_pytorchs_own_index(indexes, capsys):
     wheel(indexes / "cpu" / "torch", "2.13.0+cpu")
     wheel(indexes / "cpu" / "torch", "2.14.0+cpu")
     build = torch_build.choose(PYTHON, TORCH)
-    assert build == torch_build.Build(
-        "CPU build", torch_build.CPU_GB, ("--extra-index-url", torch_build.CPU_INDEX)
-    )
+    assert build == torch_build.CPU._replace(options=("--extra-index-url", torch_build.CPU_INDEX))
     assert capsys.readouterr().out == ""
     assert installed(build, indexes / "site") == ["torch-2.13.0+cpu.dist-info"]
 
@@ -76,7 +75,7 @@ def test_a_cpu_build_that_pip_finds_by_itself_needs_no_other_index(indexes, monk
     monkeypatch.setenv("PIP_FIND_LINKS", str(indexes / "wheels"))
     monkeypatch.setattr(torch_build, "CPU_INDEX", "http://never.invalid")
     build = torch_build.choose(PYTHON, TORCH)
-    assert build.gb == torch_build.CPU_GB and build.options == ()
+    assert build == torch_build.CPU
     assert installed(build, indexes / "site") == ["torch-2.13.0+cpu.dist-info"]
 
 
@@ -89,7 +88,7 @@ def test_an_index_without_the_right_wheel_is_seen(indexes, version, tag):
 def test_an_index_that_refuses_is_left_out(indexes, monkeypatch, capsys):
     monkeypatch.setattr(torch_build, "CPU_INDEX", "http://127.0.0.1:9")  # nothing listens there
     build = torch_build.choose(PYTHON, TORCH)
-    assert build == torch_build.Build("with CUDA", torch_build.CUDA_GB)
+    assert build == torch_build.CUDA
     (line,) = capsys.readouterr().out.splitlines()
     assert "http://127.0.0.1:9 offers no CPU build" in line and "CUDA" in line
     assert installed(build, indexes / "site") == ["torch-2.13.0.dist-info"]
@@ -104,18 +103,16 @@ def test_an_index_that_never_answers_is_given_up(monkeypatch):
     assert pip.versions(PYTHON, "torch", seconds=2) == []
 
 
-def test_a_machine_with_a_gpu_takes_what_pips_index_has(indexes, monkeypatch):
-    wheel(indexes / "cpu" / "torch", "2.13.0+cpu")
-    monkeypatch.setattr(torch_build, "has_nvidia_gpu", lambda: True)
-    assert torch_build.choose(PYTHON, TORCH) == torch_build.Build("with CUDA", torch_build.CUDA_GB)
-
-
-@pytest.mark.parametrize("platform", ["darwin", "win32"])
-def test_elsewhere_the_ordinary_build_is_the_small_one(indexes, monkeypatch, platform):
-    wheel(indexes / "cpu" / "torch", "2.13.0+cpu")
+@pytest.mark.parametrize(
+    ("platform", "gpu", "build"),
+    [("linux", True, torch_build.CUDA), ("darwin", False, torch_build.CPU), ("win32", True, torch_build.CPU)],
+)
+def test_where_pips_index_has_the_right_build_no_other_is_asked(monkeypatch, platform, gpu, build):
     monkeypatch.setattr(torch_build, "sys", Namespace(platform=platform))
-    build = torch_build.choose(PYTHON, TORCH)
-    assert build.gb == torch_build.CPU_GB and build.options == ()
+    monkeypatch.setattr(torch_build, "has_nvidia_gpu", lambda: gpu)
+    monkeypatch.setattr(pip, "versions", lambda *asked: pytest.fail(f"asked: {asked}"))
+    found = torch_build.choose(PYTHON, TORCH)
+    assert (found.gb, found.options) == (build.gb, ())
 
 
 @pytest.mark.parametrize(
@@ -130,25 +127,22 @@ def test_a_gpu_is_one_that_its_driver_lists(monkeypatch, code, said, found):
     assert torch_build.has_nvidia_gpu() is found
 
 
-@pytest.mark.parametrize("gb, enough", [(5, False), (9, True)])
-def test_the_disk_must_hold_the_build_that_is_chosen(tmp_path, monkeypatch, gb, enough):
-    asked = []
-    build = torch_build.Build("with CUDA", torch_build.CUDA_GB)
-    monkeypatch.setattr(torch_build, "choose", lambda python, requirement: build)
-    monkeypatch.setattr(pip, "install", lambda python, arguments, *rest: asked.append(arguments))
+@pytest.mark.parametrize("gb, has_torch, enough", [(5, False, False), (9, False, True), (1, True, True)])
+def test_the_disk_must_hold_the_build_that_is_chosen(tmp_path, monkeypatch, gb, has_torch, enough):
+    """Unless PyTorch is there, in another version."""
+    asked = fake_pip(monkeypatch)
+    monkeypatch.setattr(torch_build, "choose", lambda python, requirement: torch_build.CUDA)
     monkeypatch.setattr(venv.shutil, "disk_usage", lambda path: Namespace(free=gb * 10**9))
-    if enough:
-        venv.install_torch(PYTHON, tmp_path, [TORCH], ["-c", "exact"])
+    info = tmp_path / "lib" / "python3.11" / "site-packages" / "torch-2.12.0.dist-info"
+    if has_torch:
+        info.mkdir(parents=True)
+        (info / "RECORD").touch()
+        (info / "METADATA").write_text("Name: torch\nVersion: 2.12.0\n", encoding="utf-8")
+    (tmp_path / "exact").write_text(f"{TORCH}\ntorchvision==0.28.0\n", encoding="utf-8")
+    try:
+        venv.fill(tmp_path, tmp_path / "exact", ["more"], "what")
+    except venv.SetUpError as problem:
+        assert not enough and "needs about 8 GB. 5.0 GB are free" in str(problem) and asked == []
     else:
-        with pytest.raises(venv.SetUpError, match="needs about 8 GB. 5.0 GB are free"):
-            venv.install_torch(PYTHON, tmp_path, [TORCH], ["-c", "exact"])
-    assert asked == ([["-c", "exact", TORCH]] if enough else [])
-
-
-def test_an_environment_that_has_pytorch_needs_no_more_room(tmp_path, monkeypatch):
-    (tmp_path / "lib" / "python3.11" / "site-packages" / "torch-2.13.0.dist-info").mkdir(parents=True)
-    build = torch_build.Build("with CUDA", torch_build.CUDA_GB)
-    monkeypatch.setattr(torch_build, "choose", lambda python, requirement: build)
-    monkeypatch.setattr(pip, "install", lambda *arguments: None)
-    monkeypatch.setattr(venv.shutil, "disk_usage", lambda path: Namespace(free=10**9))
-    venv.install_torch(PYTHON, tmp_path, [TORCH], [])
+        exact = ["-c", str(tmp_path / "exact")]
+        assert enough and asked == [[*exact, TORCH, "torchvision==0.28.0"], [*exact, "more"]]

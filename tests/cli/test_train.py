@@ -12,7 +12,6 @@ from course_lib.cli import train
 from course_lib.datasets import TranslationData
 from course_lib.experiments import recipes
 from course_lib.tasks.translation import load_translator, mean_loss, translate
-from course_lib.training.checkpoints import Checkpoints
 
 
 @pytest.fixture(autouse=True)
@@ -34,36 +33,6 @@ def parsed(*arguments):
     return args
 
 
-def test_without_a_preset_the_first_one_holds_for_ten_minutes():
-    first = {**recipes.presets("translation")["spa-eng-8"], "steps": None, "minutes": 10.0}
-    args = vars(parsed())
-    assert {key: args[key] for key in first} == first and args["preset"] is None
-
-
-@pytest.mark.parametrize(
-    ("given", "steps", "minutes"),
-    [((), 7900, None), (("--steps", 7), 7, None), (("--minutes", 2), None, 2.0)],
-)
-def test_how_long_is_either_steps_or_minutes(given, steps, minutes):
-    config = recipes.prepare_translation(parsed("--preset", "spa-eng-8", *given))[-1]
-    assert (config.steps, config.minutes) == (steps, minutes)
-
-
-@pytest.mark.parametrize("name", recipes.presets("translation"))
-def test_every_preset_is_a_choice_of_arguments_that_makes_a_model(name):
-    known = recipes.presets("translation")
-    args = parsed("--preset", name)
-    expected = {**known["spa-eng-8"], **known[name]}
-    assert {key: getattr(args, key) for key in expected} == expected
-    data, tokens, objective, batches, config = recipes.prepare_translation(args)
-    assert data.name == expected["data"] and data.max_words == (expected["max_words"] or None)
-    assert (config.lr, config.minutes, config.steps) == (expected["lr"], None, expected["steps"])
-    assert objective.model.config.d_model == expected["d_model"]
-    assert objective.model.config.dropout == expected["dropout"]
-    assert objective.label_smoothing == expected["label_smoothing"]
-    assert batches.batch_sampler.batch == expected["batch"]
-
-
 @pytest.mark.parametrize("order", [1, -1])
 def test_given_flags_go_before_the_preset_wherever_they_stand(order):
     flags = [("--preset", "multi30k"), ("--dropout", 0.0), ("--steps", 7), ("--heads", 3), ("--average", 0.5)]
@@ -71,11 +40,6 @@ def test_given_flags_go_before_the_preset_wherever_they_stand(order):
     assert (args.dropout, args.heads, args.layers) == (0.0, 3, 3)
     config = recipes.prepare_translation(args)[-1]
     assert (config.steps, config.minutes, config.average) == (7, None, 0.5)
-
-
-def test_sizes_that_are_not_given_follow_d_model():
-    sizes = recipes.prepare_translation(parsed("--d-model", 128))[2].model.config
-    assert (sizes.d_model, sizes.heads, sizes.d_ff) == (128, 2, 512)
 
 
 def run(*arguments):
@@ -105,11 +69,8 @@ def test_all_checkpoints_are_kept_and_scored(tmp_path, capsys):
     said = re.findall(r"step (\d+): loss ([\d.]+), BLEU ([\d.]+), chrF [\d.]+", capsys.readouterr().out)
     assert [int(step) for step, *_ in said] == [20, 40, 60]
     table = [line.split(",") for line in (tmp_path / "scores.csv").read_text().splitlines()]
-    assert [row[0] for row in table] == ["step", "20", "40", "60"] and table[0][1:] == [
-        "loss",
-        "bleu",
-        "chrf",
-    ]
+    assert [row[0] for row in table] == ["step", "20", "40", "60"]
+    assert table[0][1:] == ["loss", "bleu", "chrf"]
     assert [f"{float(row[1]):.3f}" for row in table[1:]] == [loss for _, loss, _ in said]
     assert (tmp_path / "scores.png").read_bytes().startswith(b"\x89PNG")
     model, tokens = load_translator(tmp_path / "model")  # the last checkpoint is the finished model
@@ -122,13 +83,6 @@ def test_all_checkpoints_are_kept_and_scored(tmp_path, capsys):
     assert "no checkpoint of step 30" in capsys.readouterr().err
     assert run(*whole, "--evaluate", "all", "--lr", 5e-3) == 1
     assert "lr=0.004 there and 0.005 here" in capsys.readouterr().err
-
-
-def test_only_the_newest_checkpoints_stay(tmp_path):
-    sizes = ("--d-model", 32, "--layers", 1, "--vocab", 80, "--batch", 8, "--device", "cpu")
-    how = ("--steps", 8, "--checkpoint-every", 2, "--precision", "fp32", "--out", tmp_path)
-    assert run(*sizes, *how, "--keep", 3) == 0
-    assert Checkpoints(tmp_path / "checkpoints").steps() == [4, 6, 8]
 
 
 def test_a_divergence_is_said_with_what_to_try(tmp_path, capsys):

@@ -19,18 +19,15 @@ SMALL = "--context 16 --d-model 16 --heads 2 --layers 1 --batch 4 --warmup 5".sp
 
 @pytest.fixture(autouse=True)
 def small_text(monkeypatch):
-    def load_text(name):
-        return TEXT if name == "grammar" else datasets.texts.load_text(name)
-
-    monkeypatch.setattr(datasets, "load_text", load_text)
+    monkeypatch.setattr(datasets, "load_text", lambda name: TEXT)
 
 
 def command(*arguments):
     return command_line.main(["train", "gpt", "--device", "cpu", "--precision", "fp32", *map(str, arguments)])
 
 
-@pytest.mark.parametrize("form", ["gpt-2", "modern"])
-@pytest.mark.parametrize("tokens", ["characters", "words", "bpe"])
+@pytest.mark.slow
+@pytest.mark.parametrize(("tokens", "form"), [("characters", "gpt-2"), ("words", "modern"), ("bpe", "gpt-2")])
 def test_from_text_to_a_saved_model(tmp_path, capsys, form, tokens):
     choice = ("--tokens", tokens, "--vocab", 40, "--form", form, "--optimizer", "adamw")
     sizes = SMALL if tokens == "characters" else [*SMALL, "--context", 8]
@@ -39,38 +36,25 @@ def test_from_text_to_a_saved_model(tmp_path, capsys, form, tokens):
     assert re.search(r"8 steps in [\d.]+ minutes, [\d,]+ tokens per second; last losses \d", out)
     model, vocabulary = load_language_model(tmp_path / "model")
     loss = mean_loss(model, vocabulary.encode(TEXT.validation))
-    for part in ("validation", "test"):
-        found = re.search(
-            rf"{part}, non-overlapping windows .*: loss ([\d.]+), perplexity [\d.]+, [\d.]+ bits", out
-        )
-        assert part == "test" or float(found[1]) == pytest.approx(loss, abs=1e-3)
-    assert f"form={form!r}" or model.config.positions == {"gpt-2": "learned", "modern": "rotary"}[form]
+    scores = r"(\w+), non-overlapping windows .*: loss ([\d.]+), perplexity [\d.]+, [\d.]+ bits"
+    found = dict(re.findall(scores, out))
+    assert found.keys() == {"validation", "test"}
+    assert float(found["validation"]) == pytest.approx(loss, abs=1e-3)
+    assert model.config.positions == {"gpt-2": "learned", "modern": "rotary"}[form]
     prompt = vocabulary.decode(vocabulary.encode(TEXT.validation)[:8])
     assert f"After {prompt!r}:\n{continue_text(model, vocabulary, prompt, 400, top_p=0.95)}" in out
 
 
-def test_it_learns_and_goes_on_from_a_checkpoint(tmp_path, capsys):
+def test_it_learns_and_once_finished_shows_its_stored_result(tmp_path, capsys):
     for _ in range(2):
         assert command(*SMALL, "--steps", 150, "--evaluate-every", 60, "--out", tmp_path) == 0
-    out = capsys.readouterr().out
-    losses = re.findall(r"validation, non-overlapping windows of 16: loss ([\d.]+)", out)
-    assert losses[0] == losses[1] and float(losses[0]) < 1.5
-    kept = re.findall(r"kept: the weights with a loss of ([\d.]+|inf)", out)
-    assert kept[0] == kept[1] and float(kept[0]) <= float(losses[0]) + 1e-4
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--data", "spa-eng"], "'spa-eng' is a set of sentence pairs"),
-        (["--heads", "3"], "heads=3 does not divide d_model=16|d_head=5 is odd"),
-        (["--batch", "500"], "500 windows of 16"),
-    ],
-)
-def test_what_cannot_be_trained_is_said(tmp_path, capsys, arguments, message):
-    assert command(*SMALL, "--steps", 3, "--out", tmp_path / "run", *arguments) == 1
-    assert re.search(f"^train: .*{message}", capsys.readouterr().err, re.MULTILINE)
-    assert not (tmp_path / "run").exists()
+    trained, shown = capsys.readouterr().out.split("finished on ")
+    assert re.match(rf"\d{{4}}-\d\d-\d\d .* in {re.escape(str(tmp_path))}; stored result:\n", shown)
+    result = shown.split("stored result:\n")[1].strip()
+    assert result.startswith("150 steps in") and result in trained
+    loss = float(re.search(r"validation, non-overlapping windows of 16: loss ([\d.]+)", result)[1])
+    kept = float(re.search(r"kept: the weights with a loss of ([\d.]+)", result)[1])
+    assert kept <= loss + 1e-4 and loss < 1.5
 
 
 def test_nanogpt_s_setting():
@@ -125,15 +109,6 @@ def test_other_texts_are_refused_also_under_the_same_name(finished, capsys, monk
     assert re.search(r"other settings: texts='\w{16}' there and '\w{16}' here\.", capsys.readouterr().err)
 
 
-def test_a_finished_run_shows_its_stored_result(tmp_path, capsys):
-    for _ in range(2):
-        assert command(*SMALL, "--steps", 3, "--out", tmp_path) == 0
-    trained, shown = capsys.readouterr().out.split("finished on ")
-    assert re.match(rf"\d{{4}}-\d\d-\d\d .* in {re.escape(str(tmp_path))}; stored result:\n", shown)
-    result = shown.split("stored result:\n")[1].strip()
-    assert result.startswith("3 steps in") and result in trained
-
-
 def folder_of(*arguments):
     parser = argparse.ArgumentParser()
     train.add_arguments(parser)
@@ -149,10 +124,3 @@ def test_a_default_folder_is_named_by_what_differs_from_the_preset():
     assert folder_of("--device", "cpu", "--checkpoint-every", 7) == folder_of()
     assert re.fullmatch(r"gpt-grammar-[0-9a-f]{6}", folder_of().name)
     assert re.fullmatch(r"gpt-grammar-steps5-[0-9a-f]{6}", folder_of("--steps", 5).name)
-
-
-def test_starting_over_keeps_the_old_run(tmp_path, capsys):
-    assert command(*SMALL, "--steps", 3, "--out", tmp_path) == 0
-    assert command(*SMALL, "--steps", 4, "--out", tmp_path, "--fresh") == 0
-    assert f"The earlier run is now in {tmp_path / 'old-1'}." in capsys.readouterr().out
-    assert load_language_model(tmp_path / "old-1" / "model") and load_language_model(tmp_path / "model")

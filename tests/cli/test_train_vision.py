@@ -2,32 +2,25 @@
 
 import csv
 import re
+import shutil
+from dataclasses import replace
 
 import pytest
 import torch
 
 from course_lib import __main__ as command_line
 from course_lib import datasets
-from course_lib.datasets import ImageData, ImageSplit, load_images
+from course_lib.datasets import ImageSplit, load_images
 from course_lib.tasks.image_classification import accuracy, confusion_matrix, load_classifier, predict
 
 DIGITS = load_images()
-FEW = ImageData(
-    name="digits",
-    classes=DIGITS.classes,
-    train=DIGITS.train[:96],
-    validation=DIGITS.validation[:20],
-    test=DIGITS.test[:50],
-)
+FEW = replace(DIGITS, train=DIGITS.train[:96], validation=DIGITS.validation[:20], test=DIGITS.test[:50])
 SMALL = "--d-model 16 --heads 2 --layers 1 --batch 32 --warmup 5".split()
 
 
 @pytest.fixture(autouse=True)
 def few_images(monkeypatch):
-    def load(name):
-        return FEW if name == "digits" else datasets.images.load_images(name)
-
-    monkeypatch.setattr(datasets, "load_images", load)
+    monkeypatch.setattr(datasets, "load_images", lambda name: FEW)
 
 
 def command(*arguments):
@@ -41,10 +34,7 @@ def test_from_images_to_a_saved_model(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "digits: 96 images to train on, 50 for testing" in out
     assert re.search(r"6 steps in [\d.]+ minutes, [\d,]+ images per second; last losses \d", out)
-    assert re.findall(r"after ([\d.]+) epochs: validation accuracy [\d.]+%", out) == [
-        "1.0",
-        "2.0",
-    ]
+    assert re.findall(r"after ([\d.]+) epochs: validation accuracy [\d.]+%", out) == ["1.0", "2.0"]
     model, classes = load_classifier(tmp_path / "model")
     assert tuple(classes) == DIGITS.classes and model.config.tokenizer == "convolutions"
     said = float(re.search(r"test accuracy: ([\d.]+)% of 50 images", out)[1])
@@ -72,60 +62,29 @@ def test_the_confusion_matrix_is_printed_and_saved(tmp_path, capsys):
     assert (tmp_path / "old-1" / "confusion.csv").exists() and (tmp_path / "confusion.csv").exists()
 
 
-def test_it_goes_on_from_a_checkpoint_and_evaluates_one(tmp_path, capsys):
-    every = ("--checkpoint-epochs", 2, "--augment", "crop")
-    for _ in range(2):
-        assert command(*SMALL, *every, "--epochs", 4, "--out", tmp_path) == 0
-    tests = re.findall(r"test accuracy: [\d.]+%", capsys.readouterr().out)
-    assert len(tests) == 2 and tests[0] == tests[1]
-    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == [
-        "step-000006",
-        "step-000012",
-    ]
-    assert command(*SMALL, "--steps", 12, "--evaluate", 12, "--out", tmp_path) == 0
-    out = capsys.readouterr().out
-    assert tests[0] in out and "steps in" not in out
-    assert command(*SMALL, "--steps", 12, "--evaluate", 7, "--out", tmp_path) == 1
-    assert "step-000007" in capsys.readouterr().err
-
-
 def test_a_run_that_was_cut_short_ends_like_one_that_was_not(tmp_path, capsys):
     """The augmentations, too, go on where they were."""
-    flags = [*SMALL, "--augment", "crop+mixup", "--checkpoint-every", 4, "--steps", 8]
-    assert command(*flags, "--out", tmp_path / "whole") == 0
-    assert command(*flags, "--out", tmp_path / "cut") == 0
-    import shutil
-
-    shutil.rmtree(tmp_path / "cut" / "checkpoints" / "step-000008")
-    shutil.rmtree(tmp_path / "cut" / "model")
-    capsys.readouterr()
-    assert command(*flags, "--out", tmp_path / "cut") == 0
-    assert "resumed at step 4 of 8" in capsys.readouterr().out
-    models = [load_classifier(tmp_path / name / "model")[0] for name in ("whole", "cut")]
-    for a, b in zip(*(model.parameters() for model in models), strict=True):
+    flags = [*SMALL, "--augment", "crop+mixup", "--checkpoint-epochs", 1, "--epochs", 3, "--out", tmp_path]
+    assert command(*flags) == 0
+    whole = load_classifier(tmp_path / "model")[0]
+    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == [
+        "step-000006",
+        "step-000009",
+    ]
+    shutil.rmtree(tmp_path / "checkpoints" / "step-000009")
+    shutil.rmtree(tmp_path / "model")
+    assert command(*flags) == 0
+    assert "resumed at step 6 of 9" in capsys.readouterr().out
+    again = load_classifier(tmp_path / "model")[0]
+    for a, b in zip(whole.parameters(), again.parameters(), strict=True):
         assert torch.allclose(a, b, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--data", "spa-eng"], "'spa-eng' is not a set of images"),
-        (["--patch-size", "3"], "patch_size=3 does not divide image_size=8"),
-        (["--augment", "turn"], "'turn' is none of crop, flip"),
-        (["--heads", "3"], "heads=3 does not divide d_model=16"),
-        (["--batch", "500"], "batch=500 .* from 1 to 96"),
-    ],
-)
-def test_what_cannot_be_trained_is_said(tmp_path, capsys, arguments, message):
-    assert command(*SMALL, "--steps", 3, "--out", tmp_path / "run", *arguments) == 1
-    assert re.search(f"^train: .*{message}", capsys.readouterr().err, re.MULTILINE)
-    assert not (tmp_path / "run").exists()
+    assert command(*SMALL, "--steps", 9, "--evaluate", 7, "--out", tmp_path) == 1
+    assert "step-000007" in capsys.readouterr().err
 
 
 def test_images_that_are_not_square_are_refused(monkeypatch, capsys, tmp_path):
     wide = ImageSplit(torch.zeros(40, 1, 8, 12, dtype=torch.uint8), torch.zeros(40, dtype=torch.long))
-    parts = {"train": wide, "validation": wide, "test": wide}
-    data = ImageData(name="digits", classes=DIGITS.classes, **parts)
+    data = replace(DIGITS, train=wide, validation=wide, test=wide)
     monkeypatch.setattr(datasets, "load_images", lambda name: data)
     assert command(*SMALL, "--steps", 3, "--out", tmp_path / "run") == 1
     assert "height=8 and width=12: the model reads square ones" in capsys.readouterr().err

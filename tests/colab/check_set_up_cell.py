@@ -166,6 +166,8 @@ def test_the_set_up_cell_of_a_fork_changes_no_package(fork, python, address, tmp
         assert run(versions) == loaded
         where = run("import course_lib; print(course_lib.__file__)")
         assert where.startswith(str(python.parents[1]))
+        run("from course_lib.utils.files import PACKAGE, data_folder\nassert data_folder().parent == PACKAGE")
+        run("assert list(data_folder().glob('*.csv')) and (PACKAGE / 'lectures' / 'coverage.csv').is_file()")
         run("from course_lib.chapters.ch01_softmax import softmax_explorer\nwidget = softmax_explorer()")
         run("before = widget.image.value\nwidget.controls['d'].value *= 4")
         run("assert widget.image.value != before")

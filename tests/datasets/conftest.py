@@ -3,8 +3,10 @@
 course_lib is imported inside the fixtures: pytest loads this file before jaxtyping's import hook is in place.
 """
 
+import hashlib
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -61,3 +63,20 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ThreadingHTTPServer]:
     yield server
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture
+def small(offer, server) -> Callable[..., None]:
+    """A function that gives a set of several files these small ones, which the server has."""
+    from course_lib.datasets import find_set
+
+    def put_into_catalog(name: str, files: dict[str, bytes], **served: bytes) -> None:
+        entry, parts = find_set(name), []
+        for part, (file, content) in zip(entry.parts, files.items(), strict=True):
+            checked = "sha256" if part.sha256 else "text_sha256"
+            digest = {checked: hashlib.sha256(content).hexdigest()}
+            parts.append(replace(part, urls=(f"{server.url}/{file}",), **digest))
+        offer(replace(entry, parts=tuple(parts)))
+        server.files |= {f"/{file}": content for file, content in {**files, **served}.items()}
+
+    return put_into_catalog

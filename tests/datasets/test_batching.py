@@ -16,7 +16,6 @@ from course_lib.tasks.prefix_lm import translate_with_lm
 from course_lib.tasks.text_classification import LabelledBatches, TextClassifier, predict
 from course_lib.tasks.translation import TranslationBatches, translate
 from course_lib.text import CharTokenizer
-from course_lib.text.unigram import unigram_loss
 
 LENGTHS = [(n % 7,) for n in range(30)]
 
@@ -102,8 +101,3 @@ def test_windows_and_strides_have_at_least_one_token(unchecked):
             TextBatches(list(range(99)), tokens=tokens, batch=2)
         with pytest.raises(ValueError, match=f"stride={tokens}"):
             mean_loss(GPT(GPTConfig(**SIZES)), [5, 6, 7], stride=tokens)
-
-
-def test_a_unigram_model_needs_ids():
-    with pytest.raises(ValueError, match="no ids"):
-        unigram_loss(torch.tensor([], dtype=torch.long), 8)

@@ -1,22 +1,10 @@
 """Labeled sentences: splits, files, and the built-in reviews; offline."""
 
-import dataclasses
-import hashlib
-import os
-from collections import Counter
-
 import pytest
 import torch
 
 from course_lib import datasets
-from course_lib.datasets import (
-    BrokenArchive,
-    DataSetUnavailable,
-    LabelledData,
-    LabelledSplit,
-    check_labels,
-    load_labelled,
-)
+from course_lib.datasets import BrokenArchive, LabelledData, LabelledSplit, check_labels, load_labelled
 from course_lib.datasets.classification import split_by_words, words_of
 from course_lib.datasets.grammar import reviews
 from course_lib.datasets.splits import normalize
@@ -27,82 +15,25 @@ FILES = {
     "test": b"a dreadful film\t0\nfine\t1\n",
 }
 pytestmark = pytest.mark.usefixtures("cache")
-REAL = os.environ.get("COURSE_DATA", "")  # before the fixture `cache` unsets it
 
 
-def small_sst2(url: str = "", **contents: bytes) -> datasets.DataSet:
-    """SST-2 with files of a few lines."""
-    real = datasets.find_set("sst2")
-    parts = tuple(
-        dataclasses.replace(
-            part, sha256=hashlib.sha256(contents.get(name, text)).hexdigest(), urls=(f"{url}/{name}",)
-        )
-        for part, (name, text) in zip(real.parts, FILES.items(), strict=True)
-    )
-    return dataclasses.replace(real, parts=parts)
-
-
-def test_catalog_entries() -> None:
-    for name in ("reviews", "sst2"):
-        entry = datasets.find_set(name)
-        assert entry.kind == "labelled" and entry.about and entry.license and len(entry.classes) == 2
-        for part in entry.parts:
-            assert len(set(part.urls)) >= 2 and all(url.startswith("https://") for url in part.urls)
-            assert len(part.sha256) == 64
-
-
-def test_the_files_are_downloaded_and_read(server, cache, offer) -> None:
-    offer(small_sst2(server.url))
-    server.files |= {f"/{name}": text for name, text in FILES.items()}
+def test_the_files_are_downloaded_and_read(small) -> None:
+    small("sst2", FILES)
     data = load_labelled("sst2")
     assert list(data.test) == [("a dreadful film", 0), ("fine", 1)]
     assert data.validation.sentences == ["long dull", "so funny"] and data.classes == ("negative", "positive")
     # "Long , dull" is the sentence "long dull" of the validation set, but for its marks
     assert list(data.train) == [("a fine film", 1), ("not funny", 0), ("twice", 1), ("twice", 1)]
-    assert (cache / "sst2" / "dev.tsv").read_bytes() == FILES["dev"]
-    assert load_labelled("sst2") == data and len(server.asked) == 3  # from the cache
     assert datasets.find_set("sst2").check(*datasets.locate_files("sst2")) == "SHA-256 of each of its 3 files"
 
 
 @pytest.mark.parametrize(
     "line", [b"no label\n", b"one\t2\n", b"one\tgood\n", b" \t1\n", b"one\t1\tmore\n", b"one\t1\n\n"]
 )
-def test_a_line_of_another_form_is_named(line: bytes, cache, offer) -> None:
-    wrong = FILES["test"] + line
-    offer(small_sst2(test=wrong))
-    (cache / "sst2").mkdir(parents=True)
-    for name, text in {**FILES, "test": wrong}.items():
-        (cache / "sst2" / f"{name}.tsv").write_bytes(text)
+def test_a_line_of_another_form_is_named(line: bytes, small) -> None:
+    small("sst2", {**FILES, "test": FILES["test"] + line})
     with pytest.raises(BrokenArchive, match=r"sst2/test\.tsv, line [34] is not a sentence.*labels 0, 1"):
         load_labelled("sst2")
-
-
-def test_another_file_is_refused(cache, offer) -> None:
-    offer(small_sst2())
-    (cache / "sst2").mkdir(parents=True)
-    for name, text in FILES.items():
-        (cache / "sst2" / f"{name}.tsv").write_bytes(text + b"x")
-    with pytest.raises(BrokenArchive, match=r"train\.tsv is not the data set.*SHA-256"):
-        load_labelled("sst2")
-
-
-def test_what_cannot_be_had_says_the_three_ways(server, offer) -> None:
-    offer(small_sst2(server.url))
-    with pytest.raises(DataSetUnavailable, match=r"(?s)COURSE_DATA.*sst2/train.tsv.*cache.*online"):
-        load_labelled("sst2")
-
-
-def test_the_kinds_of_sets_are_told_apart() -> None:
-    with pytest.raises(
-        ValueError, match="'grammar' is not a set of labeled sentences; those are: reviews, sst2"
-    ):
-        load_labelled("grammar")
-    with pytest.raises(ValueError, match="'sst2' is a set of labeled sentences, not of.*load_labelled"):
-        datasets.load_translation("sst2")
-    with pytest.raises(ValueError, match="'reviews' is a set of labeled sentences, not a text"):
-        datasets.load_text("reviews")
-    with pytest.raises(ValueError, match="unknown data set 'sst'; known:.*sst2"):
-        load_labelled("sst")
 
 
 @pytest.mark.parametrize(("labels", "found"), [([0, 3, 5], "0 to 5"), ([4, -1, 2], "-1 to 4")])
@@ -159,21 +90,6 @@ def test_the_opinions_are_distinct_and_balanced() -> None:
     assert all(sentence[0].isupper() and sentence.endswith(".") for sentence, _ in some)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "label"),
-    [
-        ("The soup was cold.", 0), ("The soup was not cold.", 1), ("The waiter was hardly polite.", 0),
-        ("The waiter was anything but rude.", 1), ("The room was far from clean.", 0),
-    ],
-)  # fmt: skip
-def test_negation_turns_the_verdict(sentence: str, label: int) -> None:
-    assert dict(reviews.reviews()).get(sentence, label) == label
-    words = sentence.lower().rstrip(".").split()
-    denied = sum(" ".join(words).count(f" {no} ") for no in set(reviews.NEGATIONS)) % 2
-    good = any(words[-1] in qualities[1].split() for qualities in reviews.QUALITIES.values())
-    assert good ^ bool(denied) == label
-
-
 def test_every_plain_opinion_follows_the_rule() -> None:
     good = {word for _, positive in reviews.QUALITIES.values() for word in positive.split()}
     bad = {word for negative, _ in reviews.QUALITIES.values() for word in negative.split()}
@@ -203,11 +119,3 @@ def test_a_sentence_with_both_labels_is_refused(monkeypatch) -> None:
         pattern.__name__ = "same"
     with pytest.raises(ValueError, match="'The same.' is both 1 and 0"):
         reviews.reviews()
-
-
-@pytest.mark.real_data
-def test_sizes_of_the_real_set(monkeypatch) -> None:
-    monkeypatch.setenv("COURSE_DATA", REAL)
-    data = load_labelled("sst2")
-    assert [len(part) for part in (data.train, data.validation, data.test)] == [6916, 872, 1821]
-    assert Counter(data.test.labels) == {0: 912, 1: 909}

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pooch
 import pytest
+from helpers.archives import zip_of
 
 from course_lib import datasets
 from course_lib.cli import data
@@ -21,20 +22,17 @@ from course_lib.datasets import BrokenArchive, DataSet, DataSetUnavailable, cata
 
 TEXT = "Go.\tVe.\nHi!\t¡Hola!\nWho is he?\t¿Quién es?\n".encode()
 OTHER_TEXT = "Go.\tVe.\nHi!\t¡Hola!\nWho is she?\t¿Quién es?\n".encode()
+LOADERS = (
+    datasets.load_pairs,
+    datasets.load_translation,
+    datasets.load_text,
+    datasets.load_labelled,
+    datasets.load_images,
+)
 PAIRS = [("Go.", "Ve."), ("Hi!", "¡Hola!"), ("Who is he?", "¿Quién es?")]
 
 
-def make_zip(members: dict[str, bytes]) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            info = zipfile.ZipInfo(name)  # a fixed date, so that the bytes are always the same
-            info.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(info, content)
-    return file.getvalue()
-
-
-ARCHIVE = make_zip({"tiny/": b"", "tiny/tiny.txt": TEXT})
+ARCHIVE = zip_of({"tiny/": b"", "tiny/tiny.txt": TEXT})
 TINY = DataSet(
     name="tiny",
     about="three pairs",
@@ -79,22 +77,51 @@ def files_below(folder: Path) -> list[Path]:
 
 
 def test_catalog() -> None:
-    assert {"grammar", "spa-eng", "fra-eng"} <= set(datasets.list_datasets())
-    for name, entry in datasets.list_datasets().items():
+    sets = {name: entry for name, entry in datasets.list_datasets().items() if name not in ("tiny", "fixed")}
+    assert sets.keys() >= {
+        "grammar",
+        "spa-eng",
+        "fra-eng",
+        "reviews",
+        "sst2",
+        "digits",
+        "mnist",
+        "wikitext-2",
+    }
+    for name, entry in sets.items():
         assert entry.name == name and entry.about and entry.license and entry.source != entry.target
-    files = [file for entry in datasets.list_datasets().values() for file in entry.parts or (entry,)]
-    for entry in (file for file in files if file.file and file.name not in ("tiny", "fixed")):
+        assert len(entry.classes) == {"images": 10, "labelled": 2}.get(entry.kind, 0)
+    files = [file for entry in sets.values() for file in entry.parts or (entry,)]
+    for entry in filter(lambda file: file.file, files):
         assert len(set(entry.urls)) >= 2
         assert all(url.startswith("https://") for url in entry.urls)
-        assert entry.sha256 or entry.member_sha256 or entry.text_sha256 or entry.members
+        members = [digest for _, digest in entry.members]
+        digests = list(filter(None, [entry.sha256, entry.member_sha256, entry.text_sha256, *members]))
+        assert digests and all(len(digest) == 64 for digest in digests)
 
 
-@pytest.mark.parametrize(
-    "use", [datasets.locate, datasets.find, datasets.load_pairs, datasets.load_translation]
-)
+@pytest.mark.parametrize("use", [datasets.locate, datasets.find, *LOADERS])
 def test_unknown_name_lists_the_known_ones(use) -> None:
     with pytest.raises(ValueError, match=r"unknown data set 'spa_eng'; known: .*grammar, spa-eng, fra-eng"):
         use("spa_eng")
+
+
+@pytest.mark.parametrize(
+    ("load", "name", "message"),
+    [
+        (datasets.load_translation, "timemachine", "is a text.*load_text"),
+        (datasets.load_translation, "sst2", "is a set of labeled sentences, not of.*load_labelled"),
+        (datasets.load_translation, "cifar10", "is a set of images, not of sentence pairs.*load_images"),
+        (datasets.load_text, "spa-eng", "is a set of sentence pairs.*grammar, tinyshakespeare"),
+        (datasets.load_text, "reviews", "is a set of labeled sentences, not a text"),
+        (datasets.load_text, "mnist", "is a set of images, not a text"),
+        (datasets.load_labelled, "grammar", "is not a set of labeled sentences; those are: reviews, sst2"),
+        (datasets.load_images, "spa-eng", "is not a set of images; those are: digits, mnist, cifar10"),
+    ],
+)
+def test_the_kinds_of_sets_are_told_apart(load, name, message) -> None:
+    with pytest.raises(ValueError, match=f"'{name}' {message}"):
+        load(name)
 
 
 # Where files are looked for, in order
@@ -112,6 +139,7 @@ def test_course_data_comes_first(tmp_path: Path, cache: Path, monkeypatch: pytes
 
 def test_embedded_set_is_always_there() -> None:
     assert datasets.locate("grammar").is_dir()
+    assert datasets.locate("digits") == datasets.find("digits") and datasets.locate("digits").is_file()
 
 
 def test_default_cache_belongs_to_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +178,7 @@ def test_second_address_is_used(fault, server, nowhere, cache, monkeypatch) -> N
     server.files.update(
         {
             "/good.zip": ARCHIVE,
-            "/other file.zip": make_zip({"tiny/tiny.txt": b"Go.\tVe.\n"}),
+            "/other file.zip": zip_of({"tiny/tiny.txt": b"Go.\tVe.\n"}),
             "/cut short.zip": ARCHIVE[:-40],
             "/broken-off.zip": ARCHIVE,
             "/not a zip.zip": b"<html>sign in first</html>",
@@ -174,16 +202,17 @@ def test_an_endless_download_is_refused(server, cache, monkeypatch) -> None:
 
 
 def test_no_address_works(server, nowhere, cache, offer) -> None:
-    server.files["/other.zip"] = make_zip({"tiny/tiny.txt": b"Go.\tVe.\n"})
-    offer(
-        dataclasses.replace(TINY, urls=(nowhere, f"{server.url}/missing.zip", f"{server.url}/other.zip")),
-    )
-    with pytest.raises(DataSetUnavailable) as caught:
-        datasets.load_translation("tiny")
-    message = str(caught.value)
-    assert "'tiny'" in message and "COURSE_DATA" in message and "now it is not set" in message
-    assert str(cache / TINY.file) in message and "go online" in message
-    assert all(part in message for part in (nowhere, "404", "has 1 pairs, not 3"))
+    server.files["/other.zip"] = other = zip_of({"tiny/tiny.txt": b"Go.\tVe.\n"})
+    urls = (nowhere, f"{server.url}/missing.zip", f"{server.url}/other.zip")
+    digests = f"has SHA-256 {hashlib.sha256(other).hexdigest()}, not {FIXED.sha256}"
+    for entry, reason in ((TINY, "has 1 pairs, not 3"), (FIXED, digests)):
+        offer(dataclasses.replace(entry, urls=urls))
+        with pytest.raises(DataSetUnavailable) as caught:
+            datasets.load_translation(entry.name)
+        message = str(caught.value)
+        assert entry.name in message and "COURSE_DATA" in message and "now it is not set" in message
+        assert str(cache / TINY.file) in message and "go online" in message
+        assert all(part in message for part in (nowhere, "404", reason))
     assert files_below(cache) == []
 
 
@@ -223,44 +252,15 @@ def test_tilde_is_the_folder_of_the_user(
     assert child_environment()[variable] == str(tmp_path / "given")
 
 
-def test_wrong_checksum_names_both(server, cache) -> None:
-    server.files["/other.zip"] = other = make_zip({"tiny/tiny.txt": OTHER_TEXT})
-    with pytest.raises(DataSetUnavailable) as caught:
-        location.download(dataclasses.replace(FIXED, urls=(f"{server.url}/other.zip",)), cache / "a.zip")
-    assert hashlib.sha256(other).hexdigest() in str(caught.value)
-    assert FIXED.sha256 in str(caught.value)
-    assert files_below(cache) == []
-
-
-def test_interrupted_download_leaves_nothing(cache, monkeypatch) -> None:
-    def interrupted(url: str, path: Path) -> None:
-        path.write_bytes(ARCHIVE[:30])
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(location, "_fetch", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        location.download(dataclasses.replace(TINY, urls=("https://example.org/tiny.zip",)), cache / "a.zip")
-    assert files_below(cache) == []
-
-
 def test_cache_that_cannot_be_made(tmp_path: Path, server, monkeypatch, offer) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "file" / "cache"))
     offer(dataclasses.replace(TINY, urls=(f"{server.url}/tiny.zip",)))
-    with pytest.raises(DataSetUnavailable, match="cannot write to the cache folder .*COURSE_CACHE"):
+    with pytest.raises(
+        DataSetUnavailable, match="cannot write to the cache folder .*Set COURSE_CACHE to a writable"
+    ):
         datasets.locate("tiny")
     assert server.asked == []
-
-
-def test_read_only_cache(cache, server, monkeypatch, offer) -> None:
-    def refused(**where: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(location.tempfile, "TemporaryFile", refused)
-    offer(dataclasses.replace(TINY, urls=(f"{server.url}/tiny.zip",)))
-    with pytest.raises(DataSetUnavailable, match="Permission denied.*Set COURSE_CACHE to a writable folder"):
-        datasets.locate("tiny")
-    assert server.asked == [] and files_below(cache) == []
 
 
 # Files that exist but are wrong
@@ -272,22 +272,22 @@ def test_read_only_cache(cache, server, monkeypatch, offer) -> None:
     [
         (ARCHIVE[:-30], "damaged or truncated"),
         (b"", "damaged or truncated"),
-        (make_zip({"elsewhere.txt": TEXT}), "no member 'tiny/tiny.txt'"),
+        (zip_of({"elsewhere.txt": TEXT}), "no member 'tiny/tiny.txt'"),
         (
-            make_zip({"tiny/tiny.txt": TEXT, "../evil.txt": b""}),
+            zip_of({"tiny/tiny.txt": TEXT, "../evil.txt": b""}),
             r"'../evil.txt' points outside",
         ),
-        (make_zip({"tiny/tiny.txt": TEXT, "a/../../evil.txt": b""}), "points outside"),
-        (make_zip({"tiny/tiny.txt": TEXT, "/etc/evil.txt": b""}), "points outside"),
-        (make_zip({"tiny/tiny.txt": TEXT, "C:/evil.txt": b""}), "points outside"),
-        (make_zip({"tiny/tiny.txt": TEXT, "..\\evil.txt": b""}), "points outside"),
-        (make_zip({"tiny/tiny.txt": b"Go.\tVe.\n"}), "has 1 pairs, not 3"),
-        (make_zip({"tiny/tiny.txt": b"Go.\tVe.\nHi.\nNo.\tNo.\n"}), "only 2 of 3 lines are sentence pairs"),
+        (zip_of({"tiny/tiny.txt": TEXT, "a/../../evil.txt": b""}), "points outside"),
+        (zip_of({"tiny/tiny.txt": TEXT, "/etc/evil.txt": b""}), "points outside"),
+        (zip_of({"tiny/tiny.txt": TEXT, "C:/evil.txt": b""}), "points outside"),
+        (zip_of({"tiny/tiny.txt": TEXT, "..\\evil.txt": b""}), "points outside"),
+        (zip_of({"tiny/tiny.txt": b"Go.\tVe.\n"}), "has 1 pairs, not 3"),
+        (zip_of({"tiny/tiny.txt": b"Go.\tVe.\nHi.\nNo.\tNo.\n"}), "only 2 of 3 lines are sentence pairs"),
         (
-            make_zip({"tiny/tiny.txt": b"Go.\tVe.\nHi.\t \nNo.\tNo.\n"}),
+            zip_of({"tiny/tiny.txt": b"Go.\tVe.\nHi.\t \nNo.\tNo.\n"}),
             "only 2 of 3 lines are sentence pairs",
         ),
-        (make_zip({"tiny/tiny.txt": "Go.\tVé.\n".encode("latin-1")}), "not UTF-8"),
+        (zip_of({"tiny/tiny.txt": "Go.\tVé.\n".encode("latin-1")}), "not UTF-8"),
     ],
 )
 def test_broken_file_is_refused(place, content, reason, tmp_path, cache, monkeypatch) -> None:
@@ -328,7 +328,7 @@ def test_every_damage_is_named(cache) -> None:
 
 
 def test_unknown_checksum_is_said_openly(cache, caplog) -> None:
-    put(cache, make_zip({"tiny/tiny.txt": OTHER_TEXT}))
+    put(cache, zip_of({"tiny/tiny.txt": OTHER_TEXT}))
     assert datasets.load_pairs("tiny")[2] == ("Who is she?", "¿Quién es?")
     assert "3 well-formed pairs, although the SHA-256 of tiny/tiny.txt is unknown" in caplog.text
     caplog.clear()
@@ -346,25 +346,31 @@ LINES = {
 }
 
 
-def several(*folders: str) -> DataSet:
-    """A set of six small files, with these folders as URLs."""
-    about = {"about": "six files", "license": "none", "source": "German", "target": "English"}
-    parts = tuple(
-        DataSet(
-            name="several",
-            file=f"several/{name}",
-            urls=tuple(f"{folder}/{name}" for folder in folders),
-            sha256=hashlib.sha256(content).hexdigest(),
-            **about,
-        )
-        for name, content in LINES.items()
-    )
-    return DataSet(name="several", file="several", parts=parts, **about)
+@pytest.fixture
+def several(offer, small) -> DataSet:
+    """A set of six small files in the catalog."""
+    about = {
+        "name": "several",
+        "about": "six files",
+        "license": "none",
+        "source": "German",
+        "target": "English",
+    }
+    parts = tuple(DataSet(file=f"several/{name}", sha256="unknown", **about) for name in LINES)
+    offer(DataSet(file="several", parts=parts, **about))
+    small("several", LINES)
+    return catalog.find_set("several")
 
 
-def test_a_set_of_several_files_is_downloaded_file_by_file(server, cache, offer) -> None:
-    server.files.update({f"/{name}": content for name, content in LINES.items()})
-    offer(several(server.url))
+def put_lines(*folders: Path) -> None:
+    """Write the files into these folders in turn."""
+    for number, (name, content) in enumerate(LINES.items()):
+        folder = folders[number % len(folders)] / "several"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+
+
+def test_a_set_of_several_files_is_downloaded_file_by_file(server, cache, several) -> None:
     data = datasets.load_translation("several")
     assert data.train == [(f"Satz {i}", f"sentence {i}") for i in (1, 3, 4)]
     assert data.left_out == data.validation == [("Satz 2", "sentence 2")]
@@ -372,33 +378,26 @@ def test_a_set_of_several_files_is_downloaded_file_by_file(server, cache, offer)
     assert len(datasets.load_pairs("several")) == 7
     assert sorted(server.asked) == sorted(f"/{name}" for name in LINES)
     assert datasets.find("several") == cache / "several"
-    files = datasets.locate_files("several")
-    assert datasets.find_set("several").check(*files) == "SHA-256 of each of its 6 files"
+    assert several.check(*datasets.locate_files("several")) == "SHA-256 of each of its 6 files"
 
 
-def test_all_files_of_a_set_must_be_there_and_be_whole(tmp_path, monkeypatch, nowhere, offer) -> None:
-    offer(several(nowhere))
-    given = tmp_path / "given" / "several"
-    given.mkdir(parents=True)
-    for name, content in LINES.items():
-        (given / name).write_bytes(content)
-    monkeypatch.setenv("COURSE_DATA", str(tmp_path / "given"))
-    assert datasets.load_translation("several", max_words=2).test and datasets.find("several") == given
-    (given / "val.en.gz").write_bytes(LINES["val.en.gz"][:-9])
+def test_all_files_of_a_set_must_be_there_and_be_whole(tmp_path, monkeypatch, server, several) -> None:
+    server.files.clear()
+    put_lines(tmp_path)
+    monkeypatch.setenv("COURSE_DATA", str(tmp_path))
+    file = tmp_path / "several" / "val.en.gz"
+    assert datasets.load_translation("several", max_words=2).test and datasets.find("several") == file.parent
+    file.write_bytes(LINES["val.en.gz"][:-9])
     with pytest.raises(BrokenArchive, match="is not the data set 'several': the file has SHA-256"):
         datasets.load_translation("several")
-    (given / "val.en.gz").unlink()
+    file.unlink()
     with pytest.raises(DataSetUnavailable, match="several/val.en.gz"):
         datasets.load_translation("several")
 
 
-def test_the_files_of_a_set_may_lie_in_both_places(tmp_path, cache, monkeypatch, capsys, offer) -> None:
-    offer(several())
+def test_the_files_of_a_set_may_lie_in_both_places(tmp_path, cache, monkeypatch, capsys, several) -> None:
     monkeypatch.setenv("COURSE_DATA", str(tmp_path / "given"))
-    for number, (name, content) in enumerate(LINES.items()):
-        folder = (tmp_path / "given", cache)[number % 2] / "several"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
+    put_lines(tmp_path / "given", cache)
     assert len(datasets.load_pairs("several")) == 7
     assert data.verified("several")
     said = capsys.readouterr().out
@@ -407,13 +406,9 @@ def test_the_files_of_a_set_may_lie_in_both_places(tmp_path, cache, monkeypatch,
     assert said.splitlines()[1].strip() in data.described("several")
 
 
-def test_unequal_texts_are_named(cache, offer) -> None:
-    entry = several()
-    entry = dataclasses.replace(entry, parts=(*entry.parts[:3], entry.parts[5], *entry.parts[4:]))
-    offer(entry)
-    (cache / "several").mkdir(parents=True)
-    for name, content in LINES.items():
-        (cache / "several" / name).write_bytes(content)
+def test_unequal_texts_are_named(cache, offer, several) -> None:
+    offer(dataclasses.replace(several, parts=(*several.parts[:3], several.parts[5], *several.parts[4:])))
+    put_lines(cache)
     with pytest.raises(BrokenArchive, match="several/test.en.gz has 2 translations for 1 sentences"):
         datasets.load_pairs("several")
 

@@ -2,10 +2,7 @@
 
 import csv
 import hashlib
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -13,82 +10,29 @@ from pathlib import Path
 import pytest
 
 from course_lib.datasets import grammar
-from course_lib.datasets.grammar import english, lexicon, spanish, tables
+from course_lib.datasets.grammar import english, lexicon, phrases, spanish, tables
 from course_lib.datasets.grammar.clauses import Predicate, Shape, clause, finished
-from course_lib.datasets.grammar.phrases import PRONOUNS, Dice, Nonsense, fill, names, noun_phrase, possessed
+from course_lib.datasets.grammar.phrases import (
+    PRONOUNS,
+    Dice,
+    Nonsense,
+    generate,
+    names,
+    noun_phrase,
+    possessed,
+)
 from course_lib.utils.files import data_folder
 
-ROOT = Path(__file__).resolve().parents[2]
 ME, YOU, HE, SHE, WE, THEY = PRONOUNS
-FORMS = """
-hablar present hablo hablas habla hablamos hablan
-comer present como comes come comemos comen
-vivir present vivo vives vive vivimos viven
-pensar present pienso piensas piensa pensamos piensan
-poder present puedo puedes puede podemos pueden
-jugar present juego juegas juega jugamos juegan
-pedir present pido pides pide pedimos piden
-repetir present repito repites repite repetimos repiten
-seguir present sigo sigues sigue seguimos siguen
-elegir present elijo eliges elige elegimos eligen
-proteger present protejo proteges protege protegemos protegen
-conocer present conozco conoces conoce conocemos conocen
-traducir present traduzco traduces traduce traducimos traducen
-construir present construyo construyes construye construimos construyen
-enviar present envío envías envía enviamos envían
-limpiar present limpio limpias limpia limpiamos limpian
-estudiar present estudio estudias estudia estudiamos estudian
-oír present oigo oyes oye oímos oyen
-reír present río ríes ríe reímos ríen
-tener present tengo tienes tiene tenemos tienen
-ir present voy vas va vamos van
-ser present soy eres es somos son
-estar present estoy estás está estamos están
-haber present he has ha hemos han
-saber present sé sabes sabe sabemos saben
-salir present salgo sales sale salimos salen
-ver present veo ves ve vemos ven
-dar present doy das da damos dan
-decir present digo dices dice decimos dicen
-hablar past hablé hablaste habló hablamos hablaron
-comer past comí comiste comió comimos comieron
-vivir past viví viviste vivió vivimos vivieron
-buscar past busqué buscaste buscó buscamos buscaron
-pagar past pagué pagaste pagó pagamos pagaron
-empezar past empecé empezaste empezó empezamos empezaron
-jugar past jugué jugaste jugó jugamos jugaron
-leer past leí leíste leyó leímos leyeron
-oír past oí oíste oyó oímos oyeron
-construir past construí construiste construyó construimos construyeron
-pedir past pedí pediste pidió pedimos pidieron
-dormir past dormí dormiste durmió dormimos durmieron
-preferir past preferí preferiste prefirió preferimos prefirieron
-reír past reí reíste rio reímos rieron
-sonreír past sonreí sonreíste sonrió sonreímos sonrieron
-perder past perdí perdiste perdió perdimos perdieron
-volver past volví volviste volvió volvimos volvieron
-conocer past conocí conociste conoció conocimos conocieron
-proteger past protegí protegiste protegió protegimos protegieron
-seguir past seguí seguiste siguió seguimos siguieron
-traducir past traduje tradujiste tradujo tradujimos tradujeron
-traer past traje trajiste trajo trajimos trajeron
-hacer past hice hiciste hizo hicimos hicieron
-ir past fui fuiste fue fuimos fueron
-dar past di diste dio dimos dieron
-ver past vi viste vio vimos vieron
-estar past estuve estuviste estuvo estuvimos estuvieron
-hablar imperfect hablaba hablabas hablaba hablábamos hablaban
-comer imperfect comía comías comía comíamos comían
-ir imperfect iba ibas iba íbamos iban
-ser imperfect era eras era éramos eran
-ver imperfect veía veías veía veíamos veían
-hablar future hablaré hablarás hablará hablaremos hablarán
-tener future tendré tendrás tendrá tendremos tendrán
-hacer future haré harás hará haremos harán
-oír future oiré oirás oirá oiremos oirán
-deber conditional debería deberías debería deberíamos deberían
-gustar conditional gustaría gustarías gustaría gustaríamos gustarían
-""".strip().splitlines()
+
+
+def table(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+FORMS = table(Path(__file__).with_name("word_forms.csv"))  # written by hand
+WRONG = table(Path(__file__).with_name("wrong_pairs.csv"))  # each with the check that must see it
 
 
 @pytest.fixture(scope="module")
@@ -96,47 +40,36 @@ def pairs():
     return grammar.pairs()
 
 
-@pytest.mark.parametrize("line", FORMS, ids=lambda line: " ".join(line.split()[:2]))
-def test_conjugation(line):
-    infinitive, tense, *forms = line.split()
-    assert spanish.conjugate(infinitive, tense) == tuple(forms)
+def agreement(word):
+    one = next(one for one in lexicon.entries("adjectives") if one.spanish == word)
+    return " ".join(phrases.agree(one, gender, many) for many in (False, True) for gender in "mf")
 
 
-NOT_FINITE = """
-hablar hablando hablado|comer comiendo comido|vivir viviendo vivido|leer leyendo leído
-oír oyendo oído|ir yendo ido
-dormir durmiendo dormido|pedir pidiendo pedido|preferir prefiriendo preferido|seguir siguiendo seguido
-reír riendo reído|sonreír sonriendo sonreído|traer trayendo traído|construir construyendo construido
-abrir abriendo abierto|escribir escribiendo escrito|romper rompiendo roto
-ver viendo visto|hacer haciendo hecho
-volver volviendo vuelto|resolver resolviendo resuelto|decir diciendo dicho|vestir vistiendo vestido
-"""
+def english_verb(base):
+    found = [english.form(base, which) for which in ("third", "past", "participle", "gerund")]
+    assert english.form(f"{base} for it", "third") == f"{found[0]} for it"
+    return " ".join(found)
 
 
-@pytest.mark.parametrize("line", re.split(r"[|\n]", NOT_FINITE.strip()))
-def test_gerund_and_participle(line):
-    infinitive, gerund, participle = line.split()
-    assert (spanish.gerund(infinitive), spanish.participle(infinitive)) == (gerund, participle)
+ASKED = {
+    "gerund": spanish.gerund,
+    "participle": spanish.participle,
+    "command": lambda verb: spanish.command(verb, False),
+    "forbidden": lambda verb: spanish.command(verb, True),
+    "plural": spanish.plural,
+    "agreement": agreement,
+    "English verb": english_verb,
+    "English comparative": english.comparative,
+    "English article": english.article,
+    "English plural": english.plural,
+}
 
 
-def test_orders():
-    told = {"abrir": "abre", "cerrar": "cierra", "hacer": "haz", "ir": "ve", "leer": "lee", "pedir": "pide"}
-    forbidden = {"abrir": "no abras", "cerrar": "no cierres", "hacer": "no hagas", "ir": "no vayas"}
-    forbidden |= {
-        "buscar": "no busques",
-        "recoger": "no recojas",
-        "colgar": "no cuelgues",
-        "seguir": "no sigas",
-        "hablar": "no hables",
-        "dormir": "no duermas",
-        "pagar": "no pagues",
-        "cruzar": "no cruces",
-        "traer": "no traigas",
-        "dar": "no des",
-        "saber": "no sepas",
-    }
-    assert {verb: spanish.command(verb, False) for verb in told} == told
-    assert {verb: spanish.command(verb, True) for verb in forbidden} == forbidden
+@pytest.mark.parametrize("asked", sorted({row["asked"] for row in FORMS}))
+def test_word_forms(asked):
+    inflect = ASKED.get(asked, lambda verb: " ".join(spanish.conjugate(verb, asked)))
+    expected = {row["word"]: row["forms"] for row in FORMS if row["asked"] == asked}
+    assert {word: inflect(word) for word in expected} == expected
 
 
 def test_pronouns_of_the_verb():
@@ -145,78 +78,6 @@ def test_pronouns_of_the_verb():
     assert spanish.verb_group("ducharse", "progressive", 2) == "se está duchando"
     assert spanish.verb_group("ver", "perfect", 4, "la") == "la han visto"
     assert spanish.verb_group("ayudar", "going to", 1, "nos") == "vas a ayudarnos"
-
-
-PLURALS = (
-    "libro libros|ciudad ciudades|lápiz lápices|canción canciones|autobús autobuses|café cafés|árbol árboles"
-)
-
-
-@pytest.mark.parametrize(
-    "both", f"{PLURALS}|inglés ingleses|alemán alemanes|fácil fáciles|jardín jardines".split("|")
-)
-def test_spanish_plurals(both):
-    one, many = both.split()
-    assert spanish.plural(one) == many
-
-
-def test_adjectives_agree():
-    table = {one.spanish: one for one in lexicon.entries("adjectives")}
-    forms = {
-        "rojo": "rojo roja rojos rojas",
-        "grande": "grande grande grandes grandes",
-        "español": "español española españoles españolas",
-        "inglés": "inglés inglesa ingleses inglesas",
-        "joven": "joven joven jóvenes jóvenes",
-        "trabajador": "trabajador trabajadora trabajadores trabajadoras",
-        "cortés": "cortés cortés corteses corteses",
-    }
-    for word, expected in forms.items():
-        one = table[word]
-        found = [
-            spanish.agree(word, one.feminine, one.plural, gender, many)
-            for many in (False, True)
-            for gender in "mf"
-        ]
-        assert found == expected.split()
-
-
-ENGLISH = """
-read reads read read reading|write writes wrote written writing
-go goes went gone going|fix fixes fixed fixed fixing
-watch watches watched watched watching|wash washes washed washed washing
-study studies studied studied studying
-play plays played played playing|stop stops stopped stopped stopping|open opens opened opened opening
-hug hugs hugged hugged hugging|clean cleans cleaned cleaned cleaning|bake bakes baked baked baking
-have has had had having|do does did done doing|swim swims swam swum swimming
-prefer prefers preferred preferred preferring
-listen listens listened listened listening|carry carries carried carried carrying|sew sews sewed sewn sewing
-"""
-
-
-@pytest.mark.parametrize("line", re.split(r"[|\n]", ENGLISH.strip()))
-def test_english_verbs(line):
-    base, *forms = line.split()
-    found = [english.form(base, which) for which in ("third", "past", "participle", "gerund")]
-    assert found == forms
-    assert english.form(f"{base} for it", "third") == f"{forms[0]} for it"
-
-
-def test_english_words():
-    comparatives = {
-        "tall": "taller",
-        "big": "bigger",
-        "happy": "happier",
-        "nice": "nicer",
-        "modern": "more modern",
-    }
-    comparatives |= {"cheap": "cheaper", "famous": "more famous", "slow": "slower", "strange": "stranger"}
-    assert {word: english.comparative(word) for word in comparatives} == comparatives
-    articles = {"apple": "an", "book": "a", "uniform": "a", "university": "a", "useful": "a", "honest": "an"}
-    assert {word: english.article(word) for word in articles} == articles
-    plurals = {"box": "boxes", "city": "cities", "boy": "boys", "church": "churches", "potato": "potatoes"}
-    plurals |= {"radio": "radios", "photo": "photos", "dish": "dishes", "glass": "glasses"}
-    assert {word: english.plural(word) for word in plurals} == plurals
 
 
 def noun(word):
@@ -307,8 +168,7 @@ def test_finished():
 
 
 def read_table(name):
-    with open(data_folder() / f"{name}.csv", encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return table(data_folder() / f"{name}.csv")
 
 
 def words(sentence):
@@ -322,14 +182,11 @@ def test_there_are_enough_and_they_are_distinct(pairs):
     assert all(1 <= len(text.split()) <= 8 for pair in pairs for text in pair)
 
 
-def test_sentences(pairs):
+def test_sentences_of_one_language_in_lists_of_the_callers_own(pairs):
     assert set(grammar.sentences("en")) == {en for en, _ in pairs}
     assert len(grammar.sentences("es")) == len({es for _, es in pairs})
     with pytest.raises(ValueError, match="'fr'.*'en' nor 'es'"):
         grammar.sentences("fr")
-
-
-def test_the_caller_gets_a_list_of_its_own(pairs):
     grammar.pairs().clear()
     assert len(grammar.pairs()) == len(pairs)
 
@@ -345,16 +202,10 @@ def test_the_order_is_mixed(pairs):
         assert fraction(pairs[:5000]) == pytest.approx(fraction(pairs), rel=0.25)
 
 
-def test_every_process_makes_the_same_pairs(pairs):
-    """Whatever the seed of its hashes, which in this process is another one."""
-    code = "import hashlib; from course_lib.datasets import grammar; "
-    code += "print(hashlib.sha256(repr(grammar.pairs()).encode()).hexdigest())"
-    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
-    variables = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == hashlib.sha256(repr(pairs).encode()).hexdigest()
+def test_every_process_makes_the_same_pairs_in_the_same_order(pairs):
+    """Whatever the seed of its hashes, which differs between processes."""
+    digest = hashlib.sha256(repr(pairs).encode()).hexdigest()
+    assert digest == "fd23db92addbbb2dd79fadd5042dd667f588c72a3a9026a68a83e4b6bd55d462"
 
 
 def test_every_word_of_the_lexicon_is_used(pairs):
@@ -589,64 +440,15 @@ def spanish_person(pair):
     return True
 
 
-CHECKS = [
-    form_of_english,
-    form_of_spanish,
-    capital,
-    question_marks,
-    contractions,
-    a_or_an,
-    negation,
-    article_agrees,
-    adjective_agrees,
-    nouns_translated,
-    do_support,
-    english_person,
-    spanish_person,
-]
-
-
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", dict.fromkeys(row["check"] for row in WRONG))
 def test_every_pair(check, pairs):
-    wrong = [pair for pair in pairs if not check(pair)]
+    wrong = [pair for pair in pairs if not globals()[check](pair)]
     assert not wrong[:10], len(wrong)
 
 
-FAULTS = {
-    ("He eats  bread.", "Él come pan."): form_of_english,
-    ("He eats bread", "Él come pan."): form_of_english,
-    ("He eats bread.", "Él come  pan."): form_of_spanish,
-    ("He eats bread.", "Él come pan"): form_of_spanish,
-    ("he eats bread.", "Él come pan."): capital,
-    ("Does he eat bread?", "Él come pan?"): question_marks,
-    ("Does he eat bread?", "¿Él come pan."): question_marks,
-    ("I go to the park.", "Voy a el parque."): contractions,
-    ("The book is from the boy.", "Es de el niño."): contractions,
-    ("He has an book.", "Él tiene un libro."): a_or_an,
-    ("He has a apple.", "Él tiene una manzana."): a_or_an,
-    ("He doesn't eat bread.", "Él come pan."): negation,
-    ("He eats the bread.", "Él no come el pan."): negation,
-    ("The table is new.", "El mesa es nueva."): article_agrees,
-    ("The maps are new.", "Las mapas son nuevas."): article_agrees,
-    ("The water is cold.", "La agua está fría."): article_agrees,
-    ("My tables are new.", "Mi mesas son nuevas."): article_agrees,
-    ("She has a red table.", "Ella tiene una mesa rojo."): adjective_agrees,
-    ("The tables are red.", "Las mesas son rojos."): adjective_agrees,
-    ("She has the tables.", "Ella tiene la mesa."): nouns_translated,
-    ("She sees the cat.", "Ella ve el perro."): nouns_translated,
-    ("She doesn't eats bread.", "Ella no come pan."): do_support,
-    ("Does she eats bread?", "¿Ella come pan?"): do_support,
-    ("She eat bread.", "Ella come pan."): english_person,
-    ("They eats bread.", "Ellos comen pan."): english_person,
-    ("They eat bread.", "Ellos come pan."): spanish_person,
-    ("We eat bread.", "Comen pan."): spanish_person,
-    ("She eats bread.", "Ella comen pan."): spanish_person,
-}
-
-
-@pytest.mark.parametrize("pair", FAULTS, ids=" | ".join)
-def test_the_checks_see_a_wrong_pair(pair):
-    assert not FAULTS[pair](pair)
+@pytest.mark.parametrize("row", WRONG, ids=lambda row: row["spanish"])
+def test_the_checks_see_a_wrong_pair(row):
+    assert not globals()[row["check"]]((row["english"], row["spanish"]))
 
 
 GUSTAR = "gusta gustan encanta encantan duele duelen".split()
@@ -759,18 +561,18 @@ def test_a_crooked_table_is_refused(tmp_path, monkeypatch):
 def test_two_translations_are_refused():
     answers = [("Yes.", "Sí."), None, ("Yes.", "Ya.")]
     with pytest.raises(ValueError, match="'Yes.' is both 'Sí.' and 'Ya.'"):
-        fill({}, answers.__getitem__, 3)
+        generate(1, {test_finished: 3}, lambda pattern, dice, number: answers[number])
 
 
-def test_fill_stops_in_time():
+def test_no_more_is_drawn_than_is_wanted():
     drawn = []
 
-    def draw(number):
+    def draw(pattern, dice, number):
         drawn.append(number)
-        return f"{number // 2}.", "same"
+        return f"{pattern.__name__} {number // 2}.", "same"
 
-    found = {"0.": "same"}
-    fill(found, draw, 3)
-    assert list(found) == ["0.", "1.", "2.", "3."] and drawn == [*range(7)]
-    fill(found, lambda number: None, 2)  # gives up after 8 draws per sentence
-    assert len(found) == 4
+    found = generate(1, {test_finished: 3, test_clauses: 1}, draw)
+    assert list(found) == [f"test_finished {n}." for n in range(3)] + ["test_clauses 0."]
+    assert drawn == [0, 1, 2, 3, 4, 0]
+    assert generate(1, {test_finished: 2}, lambda pattern, dice, number: drawn.append(number)) == {}
+    assert drawn[6:] == [*range(16)]  # it gives up after 8 draws per sentence

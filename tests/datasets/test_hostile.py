@@ -1,7 +1,6 @@
 """Malicious data files (zip bombs, false headers, random bytes): each causes a one-line error."""
 
 import gzip
-import io
 import lzma
 import random
 import struct
@@ -12,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from helpers.archives import tar_of, zip_of
 
 from course_lib.datasets import BrokenArchive, archives
 from course_lib.datasets.archives import count_pairs, read_member, read_members, read_text, unpacked
@@ -27,13 +27,6 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(archives, limit, MOST)
 
 
-def zip_of(content: bytes, method: int = zipfile.ZIP_DEFLATED, name: str = MEMBER) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", method) as archive:
-        archive.writestr(name, content)
-    return file.getvalue()
-
-
 def with_size(archive: bytes, size: int) -> bytes:
     """Change the size in both headers of a zip archive with one member."""
     changed = bytearray(archive)
@@ -41,17 +34,6 @@ def with_size(archive: bytes, size: int) -> bytes:
     directory = archive.index(b"PK\x01\x02")
     changed[directory + 24 : directory + 28] = struct.pack("<I", size)
     return bytes(changed)
-
-
-def tar_of(members: dict[str, bytes], **headers: str) -> bytes:
-    """A tar archive; headers: pax headers of its members."""
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for name, content in members.items():
-            info = tarfile.TarInfo(name)
-            info.size, info.pax_headers = len(content), headers
-            archive.addfile(info, io.BytesIO(content))
-    return file.getvalue()
 
 
 def member(path: Path) -> bytes:
@@ -69,9 +51,9 @@ def put(tmp_path: Path, content: bytes) -> Path:
 
 
 BOMBS = {
-    "zip": (member, lambda: zip_of(BOMB)),
-    "zip of bz2": (member, lambda: zip_of(BOMB, zipfile.ZIP_BZIP2)),
-    "zip of lzma": (member, lambda: zip_of(BOMB, zipfile.ZIP_LZMA)),
+    "zip": (member, lambda: zip_of({MEMBER: BOMB})),
+    "zip of bz2": (member, lambda: zip_of({MEMBER: BOMB}, zipfile.ZIP_BZIP2)),
+    "zip of lzma": (member, lambda: zip_of({MEMBER: BOMB}, zipfile.ZIP_LZMA)),
     "gzip": (unpacked, lambda: gzip.compress(BOMB, 1)),
     "many gzips": (unpacked, lambda: gzip.compress(bytes(MOST)) * 32),
     "xz": (unpacked, lambda: lzma.compress(BOMB, preset=0)),
@@ -97,14 +79,14 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(name: str, tmp_path: Path)
 @pytest.mark.parametrize("size", [0, 3, 2**31, 2**32 - 2])
 def test_what_a_header_says_of_a_members_size_is_not_trusted(size: int, tmp_path: Path) -> None:
     content = b"Go.\tVe.\n" * 9
-    path = put(tmp_path, with_size(zip_of(content), size))
+    path = put(tmp_path, with_size(zip_of({MEMBER: content}), size))
     if size < len(content):
         with pytest.raises(BrokenArchive, match="damaged or truncated"):
             member(path)
     else:
         assert member(path) == content
     with pytest.raises(BrokenArchive, match="more than|damaged or truncated"):
-        member(put(tmp_path, with_size(zip_of(BOMB), size)))
+        member(put(tmp_path, with_size(zip_of({MEMBER: BOMB}), size)))
 
 
 def test_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,25 +95,21 @@ def test_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         members(put(tmp_path, tar_of(dict.fromkeys("abcd", b""))))
     monkeypatch.setattr(archives, "MOST_ZIP", 50)
     with pytest.raises(BrokenArchive, match="the archive has more than 50 bytes"):
-        member(put(tmp_path, zip_of(b"Go.\tVe.\n")))
+        member(put(tmp_path, zip_of({MEMBER: b"Go.\tVe.\n"})))
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
 def test_a_member_that_is_no_file_is_refused(kind: bytes, tmp_path: Path) -> None:
-    file, info = io.BytesIO(), tarfile.TarInfo(MEMBER)
-    info.type, info.linkname = kind, "/etc/passwd"
-    with tarfile.open(fileobj=file, mode="w") as archive:
-        archive.addfile(info)
     with pytest.raises(BrokenArchive, match="points outside the archive"):
-        members(put(tmp_path, file.getvalue()))
+        members(put(tmp_path, tar_of({MEMBER: b""}, kind=kind)))
 
 
 @pytest.mark.parametrize("read", [unpacked, member, members])
 @pytest.mark.parametrize(
     "content",
     [
-        zip_of(b"Go.\tVe.\n" * 9),
-        zip_of(b"Go.\tVe.\n" * 9, name="tiny/tíny.txt"),  # its name is marked as UTF-8
+        zip_of({MEMBER: b"Go.\tVe.\n" * 9}),
+        zip_of({"tiny/tíny.txt": b"Go.\tVe.\n" * 9}),  # its name is marked as UTF-8
         gzip.compress(tar_of({MEMBER: b"Go."}, mtime="1.5", comment="a")),
         lzma.compress(tar_of({MEMBER: b"Go."})),
         tar_of({MEMBER: b"Go."}, size="3"),
@@ -165,9 +143,6 @@ def test_text_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_not_read_as_a_member(tmp_path: Path) -> None:
-    file, info = io.BytesIO(), tarfile.TarInfo("folder")
-    info.type = tarfile.DIRTYPE
-    with tarfile.open(fileobj=file, mode="w") as archive:
-        archive.addfile(info)
+    archive = tar_of({"folder": b""}, kind=tarfile.DIRTYPE)
     with pytest.raises(BrokenArchive, match="'folder' is not a file"):
-        read_members(put(tmp_path, file.getvalue()), {"folder": ""})
+        read_members(put(tmp_path, archive), {"folder": ""})

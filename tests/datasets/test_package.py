@@ -3,27 +3,26 @@
 import subprocess
 import sys
 
+import pytest
+
 from course_lib import datasets
 
 
-def loaded_by(code: str) -> set[str]:
-    """The modules of course_lib.datasets that a new process has loaded after running some code."""
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("import course_lib.datasets", set()),
+        ("from course_lib.datasets import check_labels, check_number", {"labels"}),
+        (
+            "import course_lib.tasks.image_classification, course_lib.tasks.text_classification",
+            {"batching", "image_data", "labels"},
+        ),
+    ],
+)
+def test_only_the_modules_that_are_needed_are_loaded(code, expected):
     code += "\nimport sys; print(*(name for name in sys.modules if name.startswith('course_lib.datasets.')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return {name.removeprefix("course_lib.datasets.") for name in done.stdout.split()}
-
-
-def test_importing_the_package_loads_none_of_its_modules():
-    assert loaded_by("import course_lib.datasets") == set()
-
-
-def test_label_checks_load_nothing_else():
-    assert loaded_by("from course_lib.datasets import check_labels, check_number") == {"labels"}
-
-
-def test_classification_tasks_load_no_loader():
-    loaded = loaded_by("import course_lib.tasks.image_classification, course_lib.tasks.text_classification")
-    assert loaded == {"batching", "image_data", "labels"}
+    assert {name.removeprefix("course_lib.datasets.") for name in done.stdout.split()} == expected
 
 
 def test_a_patched_name_is_what_functions_import(monkeypatch):

@@ -84,6 +84,7 @@ def as_table(rows: list[tuple[str, ...]]) -> str:
     return text.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer signals")
 @pytest.mark.parametrize("notebook", sorted(set(ASKED.values())), ids=lambda path: path.stem)
 def test_no_mutant_of_a_solution_passes(notebook: Path) -> None:

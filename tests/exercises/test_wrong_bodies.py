@@ -72,17 +72,20 @@ def is_named(verdict: Verdict) -> bool:
     return verdict.state == "mistake" or any(one in text for one in SAID)
 
 
+@pytest.mark.slow
 def test_almost_every_exercise_has_wrong_answers_of_different_kinds() -> None:
     assert len({name for name, _, _ in answers()}) > 0.95 * len(EXERCISES)
     assert len(verdicts()) == len(answers()) >= 900
 
 
+@pytest.mark.slow
 def test_no_wrong_answer_passes_and_a_mistake_is_known_however_it_is_written() -> None:
     assert [key for key, one in verdicts().items() if one.state not in ("mistake", "wrong")] == []
     named = [(wrong, one.mistake) for (name, wrong), one in verdicts().items() if wrong in KNOWN[name]]
     assert len(named) > 10 and [pair for pair in named if pair[0] != pair[1]] == []
 
 
+@pytest.mark.slow
 def test_most_wrong_answers_are_told_what_is_wrong() -> None:
     searched = [verdicts()[key] for key in sample()]
     assert sum(map(is_named, searched)) >= NAMED * len(searched)

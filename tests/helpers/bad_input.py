@@ -1,8 +1,8 @@
 """Mistakes on the command line, each with words that the answer must contain; standard library only.
 
-Most are in bad_input.txt. In an argument, {text} is a file that is no notebook, {notebook} a good one,
-{folder} an empty folder, {taken} one that holds a notebook, {read_only} a path where nothing can be
-made, {data} what `files()` writes, {long} a word of 5000 letters, and {surrogate} a byte that is not UTF-8.
+In an argument, {text} is a file that is no notebook, {notebook} a good one, {folder} an empty folder, {taken}
+one that holds a notebook, {read_only} a path where nothing can be made, {data} what `files()` writes; {long}
+and {surrogate} are words.
 Run as a script: makes the mistakes of PARSED, and prints the answers as JSON.
 """
 
@@ -15,10 +15,8 @@ import shlex
 import sys
 from pathlib import Path
 
-TABLE = Path(__file__).with_suffix(".txt")
 READ_ONLY = "/proc"  # holds for root, too, whom a mode of 555 would not stop
-LONG = "x" * 5000
-SURROGATE = "\udcff"  # what a byte that is not UTF-8 becomes in sys.argv
+WORDS = {"read_only": READ_ONLY, "long": "x" * 5000, "surrogate": "\udcff"}  # as of a byte that is not UTF-8
 
 NOT_WHOLE = ("x", "1.5", "", "nan", "1e3", "9" * 30, "9" * 5000)
 NOT_A_NUMBER = ("x", "", "nan", "inf", "1e300", "-1", "1,5")
@@ -47,6 +45,13 @@ NAMES = {
 }
 
 
+def listed(name):
+    """The mistakes in a file beside this one: the words of a command and, behind =>, some of the answer."""
+    lines = Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()
+    pairs = (line.split(" => ") for line in lines)
+    return [(shlex.split(words), expected) for words, expected in pairs]
+
+
 def flags(table):
     """Each kind of model with each of its flags in a table; what all kinds have, once with each."""
     return [(kind, flag) for kind in KINDS for flag in (*table.get("", ()), *table.get(kind, ()))]
@@ -59,24 +64,16 @@ def each(table, *values):
             for value in (values[0], values[1 + i % (len(values) - 1)])]  # fmt: skip
 
 
-def mistakes(section: str) -> list[tuple[list[str], str]]:
-    """The command lines of a section of the table, each with the words that its answer contains."""
-    pairs = (line.split(" => ") for line in section.splitlines() if not line.startswith("#"))
-    long = {"{long}": LONG, "{surrogate}": SURROGATE}
-    return [([long.get(one, one) for one in shlex.split(words)], expected) for words, expected in pairs]
-
-
-MISTAKES = [mistakes(one) for one in TABLE.read_text(encoding="utf-8").split("\n\n")]
 PARSED = [  # answered before a package is imported
     *each(COUNTS, "0", "-3", *NOT_WHOLE),
     *each(FROM_ZERO, "-1", *NOT_WHOLE),
     *each(ABOVE_ZERO, "0", *NOT_A_NUMBER),
     *each(FRACTIONS, "1", *NOT_A_NUMBER),
     *each(NOT_NEGATIVE, "-1", "nan", "inf", "x"),
-    *each(NAMES, "xyz", "", "ADAMW", "é", SURROGATE),
-    *MISTAKES[0],
+    *each(NAMES, "xyz", "", "ADAMW", "é", "{surrogate}"),
+    *listed("bad_input_parsed.txt"),
 ]
-LOADED = MISTAKES[1]  # answered before anything is measured, started or written
+LOADED = listed("bad_input_loaded.txt")  # answered before anything is measured, started or written
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -100,14 +97,8 @@ def files(folder: Path) -> dict[str, str]:
     for path in (folder / "good.ipynb", folder / "taken" / "good.ipynb"):
         path.write_text(json.dumps(good), encoding="utf-8")
     (folder / "text.txt").write_text("no notebook", encoding="utf-8")
-    found = {
-        "text": "text.txt",
-        "notebook": "good.ipynb",
-        "folder": "empty",
-        "taken": "taken",
-        "data": "data",
-    }
-    return {"read_only": READ_ONLY, **{name: os.fspath(folder / path) for name, path in found.items()}}
+    found = dict(text="text.txt", notebook="good.ipynb", folder="empty", taken="taken", data="data")
+    return WORDS | {name: os.fspath(folder / path) for name, path in found.items()}
 
 
 def filled(text: str, places: dict[str, str]) -> str:

@@ -8,10 +8,11 @@ from types import ModuleType
 
 import matplotlib.pyplot as plt
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from course_lib.viz import shared
+from course_lib.viz import figures
 from course_lib.viz.style import use_style
 
 Draw = Callable[[str], tuple[Figure, str]]
@@ -19,41 +20,41 @@ PAGE = 620  # pixels of a notebook's page
 
 
 @contextmanager
-def drawing(figures: Mapping[str, tuple[Callable[[], object], str]], *modules: ModuleType) -> Iterator[Draw]:
-    """A function that draws one of the figures, by its name, and returns it with its alt text, not displayed.
+def drawing(cases: Mapping[str, tuple[Callable[[], object], str]]) -> Iterator[Draw]:
+    """A function that draws one of the cases, by its name, and returns it with its alt text, not displayed.
 
-    figures: by name, a function that draws and what its alt text says. modules: where these call `show`,
-    beside those that several chapters share.
+    cases: by name, a function that draws and what its alt text says.
     """
+    drawn: list[Figure] = []
     shown: list[tuple[Figure, str]] = []
 
     def figure_and_alt(name: str) -> tuple[Figure, str]:
-        figures[name][0]()
-        shown[-1][0].canvas.draw()
+        cases[name][0]()
+        FigureCanvasAgg(shown[-1][0]).draw()  # `show` has closed the figure
         return shown[-1]
 
     with pytest.MonkeyPatch.context() as patch, plt.rc_context():
-        for module in (*modules, shared):
-            patch.setattr(module, "show", lambda figure, alt: shown.append((figure, alt)))
+        patch.setattr(figures, "png", lambda figure, dpi: drawn.append(figure))
+        patch.setattr(figures, "_display", lambda bundle, _: shown.append((drawn[-1], bundle["text/plain"])))
         use_style()
         yield figure_and_alt
     plt.close("all")
 
 
 def figure_tests(
-    figures: Mapping[str, tuple[Callable[[], object], str]], *modules: ModuleType, widest: int = PAGE
+    cases: Mapping[str, tuple[Callable[[], object], str]], *modules: ModuleType, widest: int = PAGE
 ) -> tuple[Callable[[], Iterator[Draw]], Callable[[str, Draw], None]]:
-    """The fixture `draw` for these figures, and a test: each is legible, and its alt text has the facts."""
+    """The fixture `draw` for these cases, and a test: each is legible, and its alt text has the facts."""
 
     @pytest.fixture
     def draw() -> Iterator[Draw]:
-        with drawing(figures, *modules) as by_name:
+        with drawing(cases) as by_name:
             yield by_name
 
-    @pytest.mark.parametrize("name", figures)
+    @pytest.mark.parametrize("name", cases)
     def test(name: str, draw: Draw) -> None:
         figure, alt = draw(name)
-        assert re.search(figures[name][1], alt, re.DOTALL), alt
+        assert re.search(cases[name][1], alt, re.DOTALL), alt
         assert_legible(figure, widest)
 
     return draw, test

@@ -41,25 +41,18 @@ def test_places_outside_are_reflected():
     assert reflect(torch.tensor([[-3, -1, 0, 2, 4, 5, 7]]), 5).tolist() == [[3, 1, 0, 2, 4, 3, 1]]
 
 
-def test_crops_are_moved_images(device):
+def test_crops_are_windows_of_the_reflected_images(device):
     pixels, labels = batch_of(device=device)
     moved, same = RandomCrop(2)(pixels, labels)
     assert torch.equal(same, labels) and moved.dtype == torch.uint8
     wide = torch.nn.functional.pad(pixels.float(), (2, 2, 2, 2), mode="reflect").to(torch.uint8)
     seen = set()
-    for i in range(len(pixels)):
-        windows = {(y, x): wide[i, :, y : y + 6, x : x + 5] for y in range(5) for x in range(5)}
-        seen |= {place for place, window in windows.items() if torch.equal(window, moved[i])}
-    assert len(seen) > 15  # of 25 places; each image has its own
-
-
-def test_every_crop_is_one_of_the_windows():
-    pixels, labels = batch_of()
-    moved, _ = RandomCrop(2)(pixels, labels)
-    wide = torch.nn.functional.pad(pixels.float(), (2, 2, 2, 2), mode="reflect").to(torch.uint8)
     for before, after in zip(wide, moved, strict=True):
         windows = before.unfold(1, 6, 1).unfold(2, 5, 1).permute(1, 2, 0, 3, 4).flatten(0, 1)
-        assert any(torch.equal(window, after) for window in windows)
+        places = [place for place, window in enumerate(windows) if torch.equal(window, after)]
+        assert places
+        seen.update(places)
+    assert len(seen) > 15  # of 25 places; each image has its own
 
 
 def test_half_of_the_images_are_flipped(device):
@@ -100,6 +93,7 @@ def test_mixup_mixes_pixels_and_labels_alike(device):
     mixed, rows = Mixup(classes=30)(pixels, labels)
     assert mixed.dtype == torch.uint8 and rows.shape == (30, 30)
     assert torch.allclose(rows.sum(-1), torch.ones(30, device=device))
+    assert ((rows > 0).sum(-1) == 2).all()  # none is mixed with itself
     expected = rows @ pixels[:, 0, 0, 0].float()
     assert (mixed.float() - expected[:, None, None, None]).abs().max() <= 0.51
     shares = rows.gather(1, labels[:, None])[:, 0]
@@ -111,12 +105,6 @@ def test_shares_have_the_variance_of_their_beta_distribution(alpha):
     shares = sample_beta(20_000, alpha, torch.device("cpu"))
     assert shares.mean().item() == pytest.approx(0.5, abs=0.01)
     assert shares.var().item() == pytest.approx(1 / (8 * alpha + 4), rel=0.05)
-
-
-def test_no_image_is_mixed_with_itself():
-    pixels, labels = plain()
-    _, rows = Mixup(classes=30)(pixels, labels)
-    assert ((rows > 0).sum(-1) == 2).all()
 
 
 def test_cutmix_shares_labels_as_pixels(device):
@@ -164,20 +152,14 @@ def test_randaugment_reads_grey_images():
 
 
 @pytest.mark.parametrize("name", AUGMENTATIONS)
-def test_the_same_seed_makes_the_same_images(name):
+def test_the_same_seed_makes_the_same_images_and_the_batch_stays_as_it_is(name):
     pixels, labels = torch.randint(256, (5, 3, 16, 16), dtype=torch.uint8), torch.arange(5)
+    kept = pixels.clone()
     results = []
     for _ in range(2):
         torch.manual_seed(4)
         results.append(augmentation(name, 5)(pixels, labels))
-    assert torch.equal(results[0][0], results[1][0]) and torch.equal(results[0][1], results[1][1])
-
-
-@pytest.mark.parametrize("name", AUGMENTATIONS)
-def test_the_batch_that_is_given_stays_as_it_is(name):
-    pixels, labels = torch.randint(256, (5, 3, 16, 16), dtype=torch.uint8), torch.arange(5)
-    kept = pixels.clone()
-    augmentation(name, 5)(pixels, labels)
+    assert all(map(torch.equal, *results))
     assert torch.equal(pixels, kept) and torch.equal(labels, torch.arange(5))
 
 

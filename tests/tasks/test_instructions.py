@@ -10,7 +10,6 @@ from course_lib.tasks.instructions import (
     CHATTY,
     LETTERS,
     TASKS,
-    accuracy_by_task,
     document_ids,
     instruction_pairs,
     instruction_tokenizer,
@@ -28,12 +27,6 @@ def test_every_word_is_one_known_token() -> None:
     assert all(len(tokenizer.encode(text)) == len(text.split()) for text in texts)
     assert not any(UNK in tokenizer.encode(text) for text in texts)
     assert {i for i in document_ids(texts, tokenizer) if i > 4} == set(range(5, len(tokenizer)))
-
-
-def test_documents_are_separated_by_special_tokens() -> None:
-    tokenizer = instruction_tokenizer()
-    a, b = (tokenizer.encode(letter)[0] for letter in "ab")
-    assert document_ids(["a b", "b"], tokenizer) == [BOS, a, b, EOS, BOS, b, EOS]
 
 
 def test_raw_text_has_variants_of_lists_but_no_request() -> None:
@@ -84,11 +77,6 @@ def test_requests_and_answers() -> None:
 )
 def test_what_counts_as_correct(answer: str, right: bool) -> None:
     assert is_correct("please sort : d a c b", answer) == right
-
-
-def test_accuracy_is_counted_for_each_task() -> None:
-    pairs = [("please copy : b a", ""), ("please copy : c a", ""), ("please sort : b a", "")]
-    assert accuracy_by_task(pairs, ["b a", "a c", "a b"]) == {"copy": 0.5, "reverse": 0.0, "sort": 1.0}
 
 
 def test_responses_are_greedy_continuations_of_the_prompt() -> None:

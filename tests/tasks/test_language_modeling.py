@@ -6,6 +6,8 @@ from statistics import fmean
 import pytest
 import torch
 import torch.nn.functional as F
+from helpers.random_weights import randomized
+from helpers.small_training import learn
 
 from course_lib.generation.decoding import greedy_decode
 from course_lib.models.gpt import GPT, GPTConfig
@@ -14,30 +16,19 @@ from course_lib.tasks.language_modeling import (
     LanguageModelLoss,
     SlidingGenerator,
     TextBatches,
-    bits_per_character,
     continue_text,
-    load_language_model,
     mean_loss,
-    perplexity,
-    save_language_model,
     stream_text,
 )
 from course_lib.text.tokenizers import EOS, PAD, CharTokenizer, Tokenizer, WordTokenizer
-from course_lib.training.config import TrainConfig
-from course_lib.training.trainer import train
 
 TEXT = "one two three four five six seven eight nine ten. " * 8
 
 
 def model_of(vocab=23, **changes):
     torch.manual_seed(0)
-    model = GPT(
-        GPTConfig(**{"vocab": vocab, "d_model": 12, "heads": 3, "layers": 2, "max_tokens": 8, **changes})
-    )
-    with torch.no_grad():
-        for p in model.parameters():
-            p += 0.2 * torch.randn_like(p)
-    return model.eval()
+    sizes = {"vocab": vocab, "d_model": 12, "heads": 3, "layers": 2, "max_tokens": 8, **changes}
+    return randomized(GPT(GPTConfig(**sizes)))
 
 
 def random_ids(*shape):
@@ -81,15 +72,6 @@ def test_an_epoch_takes_every_window_once():
     assert windows.tolist() == [[100, 101, 102, 103, 104, 105], [197, 198, 199, 200, 201, 202]]
 
 
-def test_the_order_depends_on_seed_and_epoch_alone():
-    def batches(epoch, seed):
-        return TextBatches(list(range(200)), tokens=5, batch=3, seed=seed).batch_sampler.batches(epoch)
-
-    assert batches(2, seed=1) == batches(2, seed=1)
-    assert len({str(batches(epoch, seed)) for seed in range(3) for epoch in range(3)}) == 9
-    assert len({batches(epoch, seed=0)[0][0] % 5 for epoch in range(12)}) > 2
-
-
 def test_too_short_a_text_is_refused():
     with pytest.raises(ValueError, match="19 tokens.*3 windows of 5.*20"):
         TextBatches(list(range(19)), tokens=5, batch=3)
@@ -118,23 +100,14 @@ def test_every_token_but_the_first_counts_once(form, length, context, stride):
     size = min(context or 8, length - 1)
     expected = by_hand(model, ids, size, stride or context or 8)
     assert mean_loss(model, ids, context, stride, batch=3) == pytest.approx(expected, rel=1e-4)
+    assert mean_loss(model, ids.tolist(), context, stride, batch=3) == pytest.approx(expected, rel=1e-4)
     assert model.training  # as it was
-
-
-def test_a_list_of_ids_will_do():
-    model, ids = model_of(), random_ids(20)
-    assert mean_loss(model, ids.tolist()) == mean_loss(model, ids)
 
 
 @pytest.mark.parametrize(("length", "stride"), [(1, 4), (20, 9), (20, -1)])
 def test_nothing_to_count_is_refused(length, stride):
     with pytest.raises(ValueError, match=f"{length} tokens, stride={stride}, context=8"):
         mean_loss(model_of(), random_ids(length), stride=stride)
-
-
-def test_perplexity_and_bits():
-    assert perplexity(math.log(50)) == pytest.approx(50)
-    assert bits_per_character(math.log(2), tokens=3, characters=12) == pytest.approx(0.25)
 
 
 # Training and writing
@@ -147,9 +120,8 @@ def trained():
     sizes = {"d_model": 32, "heads": 2, "layers": 2, "max_tokens": 16}
     objective = LanguageModelLoss(GPT(GPTConfig(vocab=len(tokenizer), **sizes, **SINCE_GPT2)))
     batches = TextBatches(tokenizer.encode(TEXT), tokens=16, batch=8)
-    config = TrainConfig(steps=120, lr=5e-3, warmup=10, optimizer="muon", precision="fp32")
     with torch.random.fork_rng():
-        train(objective, batches, config, device="cpu", progress=False)
+        learn(objective, batches, steps=120, lr=5e-3, warmup=10, optimizer="muon")
     return objective.model, tokenizer
 
 
@@ -158,25 +130,6 @@ def test_training_learns_the_text(trained):
     assert mean_loss(model, tokenizer.encode(TEXT), stride=8) < 0.2
     text = continue_text(model, tokenizer, "one two three", 60, temperature=0.0)
     assert text == TEXT[: len("one two three") + 60]  # far past the 16 tokens that it reads at once
-
-
-def test_the_same_seed_gives_the_same_training():
-    def losses():
-        torch.manual_seed(1)
-        objective = LanguageModelLoss(GPT(GPTConfig(vocab=23, d_model=16, heads=2, layers=1, max_tokens=8)))
-        config = TrainConfig(steps=12, precision="fp32")
-        return train(
-            objective, TextBatches(random_ids(400), 8, 4), config, device="cpu", progress=False
-        ).losses
-
-    assert losses() == losses()
-
-
-def test_up_to_max_tokens_sliding_changes_nothing():
-    model, start = model_of(), random_ids(3, 2)
-    assert greedy_decode(SlidingGenerator(model), start, None, 7) == greedy_decode(
-        model.generator(), start, None, 7
-    )
 
 
 def test_sliding_goes_on_from_the_later_half():
@@ -219,7 +172,7 @@ def test_streamed_pieces_are_the_text_of_the_same_seed(name, settings):
     tokenizer, prompts = TOKENIZERS[name], {"bytes": ["α 🐕", "犬"]}
     model = model_of(len(tokenizer))  # which writes nonsense, broken characters included
     for prompt in prompts.get(name, ["one two", "ten."]):
-        for seed in range(4):
+        for seed in range(2):
             pieces = [text for text, _ in stream_text(model, tokenizer, prompt, 30, seed, **settings)]
             expected = continue_text(model, tokenizer, prompt, 30, seed=seed, **settings)
             assert prompt + "".join(pieces) == expected
@@ -248,10 +201,6 @@ def test_a_stream_has_the_model_s_probabilities_and_ends_where_it_is_told_to():
         ("", {}, "prompt='' is empty"),
         ("one é", {}, "lacks 1 of the 5 tokens of 'one é'"),
         ("one", {"temperature": -1.0}, "temperature=-1"),
-        ("one", {"top_p": 0.0}, "top_p=0"),
-        ("one", {"top_p": 1.5}, "top_p=1.5"),
-        ("one", {"top_k": 0}, "top_k=0"),
-        ("one", {"min_p": 2.0}, "min_p=2"),
     ],
 )
 def test_bad_input_is_refused(trained, prompt, settings, message):
@@ -259,25 +208,3 @@ def test_bad_input_is_refused(trained, prompt, settings, message):
         continue_text(*trained, prompt, 5, **settings)
     with pytest.raises(ValueError, match=message):
         next(stream_text(*trained, prompt, 5, **settings))
-
-
-# Files
-
-
-def test_saved_and_loaded(trained, tmp_path):
-    model, tokenizer = trained
-    save_language_model(tmp_path / "model", model, tokenizer)
-    again, vocabulary = load_language_model(tmp_path / "model")
-    assert again.config == model.config and vocabulary.pieces == tokenizer.pieces
-    written = [continue_text(m, t, "six ", 40) for m, t in ((model, tokenizer), (again, vocabulary))]
-    assert written[0] == written[1]
-
-
-def test_files_that_do_not_belong_together_are_refused(trained, tmp_path):
-    save_language_model(tmp_path / "model", *trained)
-    CharTokenizer.train(["ab"]).save(tmp_path / "model" / "tokens.json")
-    with pytest.raises(ValueError, match=f"7 tokens.*vocab={len(trained[1])}"):
-        load_language_model(tmp_path / "model")
-    (tmp_path / "model" / "tokens.json").unlink()
-    with pytest.raises(FileNotFoundError):
-        load_language_model(tmp_path / "model")

@@ -5,7 +5,7 @@ from itertools import combinations
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers.small_training import PAIRS
+from helpers.small_training import PAIRS, learn
 
 from course_lib.generation.decoding import greedy_decode
 from course_lib.models.gpt import GPT, GPTConfig
@@ -14,13 +14,10 @@ from course_lib.tasks.prefix_lm import (
     PrefixLMBatches,
     PrefixLMLoss,
     next_labels,
-    of_equal_length,
     prompt,
     translate_with_lm,
 )
 from course_lib.text.tokenizers import BOS, EOS, PAD, Tokenizer
-from course_lib.training.config import TrainConfig
-from course_lib.training.trainer import train
 
 TEXTS = [text for pair in PAIRS for text in pair]
 SIZES = {"d_model": 24, "heads": 3, "layers": 2, "max_tokens": 40}
@@ -42,10 +39,6 @@ def model(request, tokenizer) -> GPT:
     return model
 
 
-def test_the_label_that_does_not_count_is_pytorchs_and_no_token():
-    assert NOT_COUNTED == torch.nn.CrossEntropyLoss().ignore_index < 0
-
-
 def test_labels_by_hand():
     ids = [*prompt([7, 8]), 20, 21, EOS]
     assert ids == [BOS, 7, 8, EOS, 20, 21, EOS]
@@ -65,7 +58,6 @@ def test_a_pool_of_one_batch_gives_batches_of_random_pairs(tokenizer):
 def test_batches_are_whole_texts_whose_labels_begin_with_the_target(tokenizer):
     texts = PrefixLMBatches(PAIRS, tokenizer, batch=5, max_tokens=40)
     assert sorted(n for batch in texts.batch_sampler.batches(0) for n in batch) == list(range(len(PAIRS)))
-    assert texts.batch_sampler.batches(0) == texts.batch_sampler.batches(0) != texts.batch_sampler.batches(1)
     ids, labels = texts.batch_of([3, 14, 0])
     for (source, target), row, row_labels in zip((PAIRS[3], PAIRS[14], PAIRS[0]), ids, labels, strict=True):
         first, second = (tokenizer.encode(text) for text in (source, target))
@@ -134,24 +126,11 @@ def test_translating_with_the_cache_is_reading_everything_anew(tokenizer, model)
     assert translate_with_lm(model, tokenizer, [PAIRS[3][0]], max_tokens=6) == [tokenizer.decode(ended)]
 
 
-def test_translate_keeps_the_mode_of_the_model(tokenizer, model):
-    for training in (True, False):
-        translate_with_lm(model.train(training), tokenizer, ["one."], max_tokens=2)
-        assert model.training == training
-
-
-def test_groups_are_equally_long_and_hold_everything():
-    sequences = [[1, 2], [3], [4, 5], [6], [7, 8], [9, 9]]
-    groups = list(of_equal_length(sequences, 3))
-    assert groups == [[1, 3], [0, 2, 4], [5]]
-
-
 def test_it_learns_the_pairs_by_heart(device, tokenizer):
     torch.manual_seed(0)
     model = GPT(GPTConfig(vocab=len(tokenizer), **SIZES))
     texts = PrefixLMBatches(PAIRS, tokenizer, batch=len(PAIRS), max_tokens=40)
-    config = TrainConfig(steps=250, lr=1e-2, warmup=20, precision="fp32")
-    history = train(PrefixLMLoss(model), texts, config, device=device, progress=False)
+    history = learn(PrefixLMLoss(model), texts, device=device, steps=250, lr=1e-2, warmup=20)
     assert history.losses[-1] < 0.05
     english, spanish = zip(*PAIRS, strict=True)
     assert translate_with_lm(model, tokenizer, english) == list(spanish)

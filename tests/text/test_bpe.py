@@ -1,7 +1,6 @@
 """Byte-level BPE: equal to the package tokenizers, merge by merge, and exact round trips on any text."""
 
 import random
-import sys
 from itertools import pairwise
 
 import pytest
@@ -17,7 +16,7 @@ from course_lib.text.bpe import (
     split_words,
 )
 from course_lib.text.fast_bpe import as_characters, merges_of, train_with_tokenizers, with_merges
-from course_lib.text.tokenizers import BOS, EOS, PAD, SPECIAL_TOKENS, UNK, Tokenizer, load_tokenizer
+from course_lib.text.tokenizers import BOS, EOS, PAD, SPECIAL_TOKENS, Tokenizer, load_tokenizer
 
 SENTENCES = [
     "I am eating an apple, and they are eating two pears.",
@@ -62,34 +61,6 @@ def tokenizer() -> ByteBPE:
     return ByteBPE.train(SENTENCES, 80)
 
 
-@pytest.mark.parametrize("text", [*SENTENCES, *ANY_TEXT])
-def test_any_text_comes_back_byte_for_byte(tokenizer: ByteBPE, text: str) -> None:
-    ids = tokenizer.encode(text)
-    assert tokenizer.decode(ids) == text
-    assert all(FIRST <= i < len(tokenizer) for i in ids)
-
-
-def test_random_unicode_comes_back(tokenizer: ByteBPE) -> None:
-    draw = random.Random(0)
-    valid = [*range(0xD800), *range(0xE000, sys.maxunicode + 1)]
-    for _ in range(300):
-        text = "".join(map(chr, draw.choices(valid, k=20)))
-        assert tokenizer.decode(tokenizer.encode(text)) == text
-
-
-def test_a_lone_surrogate_is_refused(tokenizer: ByteBPE) -> None:
-    with pytest.raises(ValueError, match="lone surrogate, U\\+D83D"):
-        tokenizer.encode("half \ud83d")
-    with pytest.raises(ValueError, match="lone surrogate"):
-        ByteBPE.train(["half \ud83d"], 3)
-
-
-def test_every_character_is_in_exactly_one_word() -> None:
-    for text in [*SENTENCES, *ANY_TEXT]:
-        assert "".join(split_words(text)) == text
-    assert split_words("I don't, do I?") == ["I", " don", "'", "t", ",", " do", " I", "?"]
-
-
 def test_a_merge_never_crosses_words(tokenizer: ByteBPE) -> None:
     learned = [piece.decode(errors="replace") for piece in tokenizer.pieces[BYTES:]]
     assert learned and all(" " not in piece[1:] for piece in learned if piece.strip())
@@ -100,15 +71,11 @@ def test_without_merges_the_ids_are_the_bytes() -> None:
     assert len(ByteBPE()) == FIRST + BYTES
 
 
-def test_special_tokens_come_first_and_no_text_makes_them(tokenizer: ByteBPE) -> None:
-    assert [tokenizer[i] for i in range(FIRST)] == SPECIAL_TOKENS
-    assert not {PAD, BOS, EOS, UNK} & set(tokenizer.encode("[PAD] [BOS] [EOS] [UNK]"))
-    assert tokenizer.decode([BOS, *tokenizer.encode("an apple"), EOS, PAD]) == "an apple"
-
-
 def test_a_part_of_a_character_is_shown_as_a_replacement(tokenizer: ByteBPE) -> None:
     ids = ByteBPE().encode("🍎")
     assert len(ids) == 4 and ByteBPE().decode(ids[:3]) == "�" and tokenizer[ids[0]] == "�"
+    assert ByteBPE().decode([BOS, *ids, EOS, PAD]) == "🍎"
+    assert [tokenizer[i] for i in range(FIRST)] == SPECIAL_TOKENS
 
 
 def test_most_frequent_pair_counts_words_as_often_as_they_occur() -> None:
@@ -127,10 +94,6 @@ def test_training_stops_when_nothing_is_left_to_merge() -> None:
     assert ByteBPE.train([], 5).merges == []
     with pytest.raises(ValueError, match="merges=-1 must be at least 0"):
         ByteBPE.train(["ab"], -1)
-
-
-def test_encode_batch_is_encode_for_each(tokenizer: ByteBPE) -> None:
-    assert tokenizer.encode_batch(SENTENCES) == [tokenizer.encode(text) for text in SENTENCES]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -178,13 +141,13 @@ def test_words_are_those_of_gpt_2_but_for_digits_and_english_endings() -> None:
         text = "".join(draw.choices("ab1 _!  \n\tñ\u0301\u093f", k=12))
         assert split_words(text) == theirs.findall(text)
     assert split_words("a   b  ") == ["a", "  ", " b", "  "]
+    assert split_words("I don't, do I?") == ["I", " don", "'", "t", ",", " do", " I", "?"]
 
 
 def test_saved_and_loaded(tokenizer: ByteBPE, tmp_path) -> None:
     tokenizer.save(tmp_path / "bytes.json")
     again = ByteBPE.load(tmp_path / "bytes.json")
     assert (again.pieces, again.merges, again.rules) == (tokenizer.pieces, tokenizer.merges, tokenizer.rules)
-    assert all(again.encode(text) == tokenizer.encode(text) for text in [*SENTENCES, *ANY_TEXT])
     for wrong in (
         "{}",
         "[1]",
@@ -208,9 +171,11 @@ PARTS = st.sampled_from(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.one_of(PARTS, st.text(max_size=8)), max_size=6).map("".join))
-def test_the_fast_tokenizer_loses_nothing_and_gives_the_ids_of_the_slow_one(text):
+def test_no_text_loses_a_character_and_the_fast_tokenizer_gives_the_ids_of_the_slow_one(text):
     assert FAST.encode(text) == OWN.encode(text)
-    assert FAST.decode(FAST.encode(text)) == text
+    assert (
+        FAST.decode(FAST.encode(text)) == OWN.decode(OWN.encode(text)) == "".join(split_words(text)) == text
+    )
     assert min(FAST.encode(text), default=FIRST) >= FIRST  # no special token
 
 

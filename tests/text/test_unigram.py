@@ -11,6 +11,8 @@ from course_lib.text.unigram import unigram_loss
 def test_the_unigram_loss_is_the_entropy_of_the_frequencies():
     assert unigram_loss([0, 1, 1, 2], vocab=4) == pytest.approx(1.5 * math.log(2))
     assert unigram_loss([0, 1], vocab=4, label_smoothing=1.0) == pytest.approx(math.log(4))
+    with pytest.raises(ValueError, match="no ids"):
+        unigram_loss(torch.tensor([], dtype=torch.long), 8)
 
 
 def test_it_is_the_lowest_loss_of_a_model_without_context():

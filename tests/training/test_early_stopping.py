@@ -4,13 +4,12 @@ import math
 
 import pytest
 import torch
+from helpers.small_training import learn
 from torch import nn
 
 from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.tasks.language_modeling import LanguageModelLoss, TextBatches, mean_loss
-from course_lib.training.config import TrainConfig
 from course_lib.training.early_stopping import KeepBest
-from course_lib.training.trainer import train
 
 
 def fill(model: nn.Linear, value: float) -> None:
@@ -52,9 +51,9 @@ def test_a_training_that_learns_by_heart_goes_back_to_its_best(device: str, aver
     torch.manual_seed(0)
     model = GPT(GPTConfig(vocab=17, d_model=32, heads=2, layers=1, max_tokens=8))
     keep = KeepBest(model, lambda: mean_loss(model, held_out))
-    config = TrainConfig(steps=60, lr=1e-2, warmup=5, evaluate_every=10, average=average, precision="fp32")
+    config = {"steps": 60, "lr": 1e-2, "warmup": 5, "evaluate_every": 10, "average": average}
     batches = TextBatches(ids, 8, 4)
-    seen = train(LanguageModelLoss(model), batches, config, evaluate=keep, device=device, progress=False)
+    seen = learn(LanguageModelLoss(model), batches, evaluate=keep, device=device, **config)
     losses = [found["loss"] for found in seen.evaluations]
     assert len(losses) == 6 and losses[-1] > min(losses) + 0.2
     assert keep.restore() == min(losses) == pytest.approx(mean_loss(model, held_out), abs=1e-5)

@@ -107,10 +107,3 @@ def test_what_fails_or_is_interrupted_leaves_the_model_in_training_mode(name, er
     with pytest.raises(error):
         evaluate(model)
     assert seen == [False] and all(module.training for module in model.modules())
-
-
-def test_a_wrong_temperature_leaves_the_model_in_training_mode():
-    model = gpt(TOKENS).train()
-    with pytest.raises(ValueError, match="temperature"):
-        continue_text(model, TOKENS, "one", 3, temperature=-1.0)
-    assert model.training

@@ -70,34 +70,42 @@ def saved(tmp_path_factory):
 def test_a_model_of_another_kind_is_refused_with_both_kinds(saved, found, wanted):
     load = KINDS[wanted][1]
     if found == wanted:
-        assert not load(saved / found)[0].training
+        model, *_ = load(saved / found)
+        stored = load_file(saved / found / "model.safetensors")
+        assert not model.training and all(model.state_dict()[name].equal(stored[name]) for name in stored)
+        names = {path.name for path in (saved / found).iterdir()}
+        assert names - {"tokens.json"} == {"config.json", "model.safetensors"}
     else:
         with pytest.raises(ValueError, match=f"kind '{found}', and the kind wanted is '{wanted}'$"):
             load(saved / found)
 
 
-def without_vocab(about):
-    return {**about, "model": {name: value for name, value in about["model"].items() if name != "vocab"}}
+def sizes(**new):
+    """A change of the model's sizes; None takes one out."""
+
+    def change(about):
+        changed = {**about["model"], **new}
+        return {**about, "model": {name: size for name, size in changed.items() if size is not None}}
+
+    return change
 
 
-CHANGES = {
+CHANGES = {  # of config.json, and what the error names
     "no kind": (lambda about: about["model"], "names no kind of model"),
     "a list": (lambda about: [], "names no kind of model"),
-    "unknown field": (
-        lambda about: {**about, "model": {**about["model"], "depth": 3}},
-        "unknown fields: depth",
-    ),
+    "unknown field": (sizes(depth=3), "unknown fields: depth"),
     "unknown part": (lambda about: {**about, "note": ""}, "unknown fields: note"),
-    "missing field": (without_vocab, "lacks fields: vocab"),
+    "missing field": (sizes(vocab=None), "lacks fields: vocab"),
     "missing part": (lambda about: {"kind": about["kind"]}, "lacks fields: model, tokenizer"),
     "no sizes": (lambda about: {**about, "model": 7}, "model=7 is not a set of fields"),
-    "a word": (
-        lambda about: {**about, "model": {**about["model"], "heads": "two"}},
-        "heads='two' is not of type int",
-    ),
-    "impossible": (lambda about: {**about, "model": {**about["model"], "heads": 5}}, "heads=5 .* d_model=16"),
-    "zero": (lambda about: {**about, "model": {**about["model"], "heads": 0}}, "heads=0 .* at least 1"),
-    "another tokenizer": (lambda about: {**about, "tokenizer": "abc"}, "vocabulary of another model"),
+    "a word": (sizes(heads="two"), "heads='two' is not of type int"),
+    "impossible": (sizes(heads=5), "heads=5 .* d_model=16"),
+    "zero": (sizes(heads=0), "heads=0 .* at least 1"),
+    "too many layers": (sizes(layers=10**9), "layers=1000000000, but .* has only [0-9]+ tensors"),
+    "too wide": (sizes(d_model=10**12), "d_model=1000000000000, but .* has only [0-9,]+ bytes"),
+    "other sizes": (sizes(max_tokens=9), r"another model: \S+ is \(8, 16\) float there and \(9, 16\)"),
+    "another vocabulary": (sizes(vocab=9), f"has {len(TOKENS)} tokens, the model has vocab=9"),
+    "another order": (lambda about: {**about, "tokenizer": "abc"}, "vocabulary of another model"),
 }
 
 
@@ -111,11 +119,37 @@ def test_wrong_or_unknown_fields_are_refused_in_one_line(tmp_path, change):
     assert len(str(caught.value).splitlines()) == 1 and str(tmp_path / "model") in str(caught.value)
 
 
-def test_a_config_that_is_not_json_is_refused(tmp_path):
+WRITTEN = [  # into one of the files, and what the error names
+    ("config.json", b"{", "is not JSON"),
+    *(
+        ("model.safetensors", header, "is not a whole safetensors file")
+        for header in (b"", b"\xff" * 8, (2**40).to_bytes(8, "little") + b"{}", b"\2" + b"\0" * 7 + b"{]")
+    ),
+    *(
+        ("tokens.json", content, "is not a vocabulary")
+        for content in (b"[" * 200_000, b"\xff\xfe", b"", b"[]", b'{"kind": "characters", "pieces": 3}')
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), WRITTEN, ids=range(len(WRITTEN)))
+def test_a_damaged_or_hostile_file_is_refused_by_name(tmp_path, name, content, message):
     KINDS["translator"][0](tmp_path / "model")
-    (tmp_path / "model" / "config.json").write_text("{")
-    with pytest.raises(ValueError, match="config.json is not JSON"):
+    (tmp_path / "model" / name).write_bytes(content)
+    with pytest.raises(ValueError, match=f"{name} {message}"):
         load_translator(tmp_path / "model")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_missing_file_is_named(tmp_path, kind):
+    save, load = KINDS[kind]
+    save(tmp_path / "model")
+    for path in (tmp_path / "model").iterdir():
+        content = path.read_bytes()
+        path.unlink()
+        with pytest.raises(FileNotFoundError, match=path.name):
+            load(tmp_path / "model")
+        path.write_bytes(content)
 
 
 def test_a_text_classifier_comes_back(tmp_path):

@@ -5,17 +5,17 @@ import os
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import torch
-from helpers.small_training import parts, run
+from helpers.small_training import learn, parts, run
 
 from course_lib.training import trainer
 from course_lib.training.checkpoints import Checkpoints
-from course_lib.training.config import TrainConfig
 from course_lib.training.model_files import BrokenCheckpoint
-from course_lib.training.trainer import Diverged, train
+from course_lib.training.trainer import Diverged, Trainer
 from course_lib.utils.tree_files import FILES, SUMS, load_tree, save_tree
 
 HELPERS = Path(__file__).parents[1] / "helpers"
@@ -83,9 +83,9 @@ def test_the_disk_must_have_room_for_the_checkpoints_that_exist_at_once(
     sizes = []
     monkeypatch.setattr(trainer, "check_writable", lambda folder, size: sizes.append(size))
     _, objective, batches = parts()
-    config = TrainConfig(steps=15, checkpoint_every=every, average=average, precision="fp32")
+    config = {"steps": 15, "checkpoint_every": every, "average": average}
     for _ in range(2):
-        train(objective, batches, config, folder=tmp_path, keep=keep, device="cpu", progress=False)
+        learn(objective, batches, folder=tmp_path, keep=keep, **config)
     one = sum(weight.nbytes for weight in objective.model.parameters())
     there = len(Checkpoints(tmp_path).steps()) * (4 if average else 3)
     assert sizes == [copies * one, (copies - there) * one]  # when resumed, some are there already
@@ -112,8 +112,7 @@ def cut(path):
 DAMAGE = {"cut short": cut, "empty": lambda path: path.write_bytes(b""), "missing": Path.unlink}
 
 
-@pytest.mark.parametrize("name", [*FILES, SUMS])
-@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize(("name", "damage"), zip([*FILES, SUMS], DAMAGE, strict=True))
 def test_a_damaged_checkpoint_is_passed_over_and_named(losses, tmp_path, caplog, name, damage):
     DAMAGE[damage](tmp_path / "step-000012" / name)
     assert run(tmp_path, steps=12, average=0.9)[0].losses == losses
@@ -204,30 +203,38 @@ def spoil(objective, value, steps):
 def test_a_gradient_that_is_not_finite_stops_the_run_at_its_step(tmp_path, precision, advice, value):
     _, objective, batches = parts()
     spoil(objective, value, {17})
-    config = TrainConfig(steps=30, warmup=3, precision=precision, checkpoint_every=5)
+    config = {"steps": 30, "warmup": 3, "precision": precision, "checkpoint_every": 5}
     settings = rf"\(lr=0.001, warmup=3, precision={precision}\): try a lower lr, "
     with pytest.raises(Diverged, match=f"^the gradient became {value} at step 17 {settings}{advice}"):
-        train(objective, batches, config, folder=tmp_path, device="cpu", progress=False)
+        learn(objective, batches, folder=tmp_path, **config)
     assert Checkpoints(tmp_path).steps() == [10, 15]  # none of the spoilt weights
 
 
 @pytest.fixture
 def fp16_on_a_cpu(monkeypatch):
-    monkeypatch.setattr(trainer, "choose_precision", lambda *_: "fp16")
+    monkeypatch.setattr(trainer, "choose_precision", lambda *_: "fp16")  # which a CPU refuses
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
-def test_in_fp16_a_step_whose_gradient_overflows_is_left_out(fp16_on_a_cpu, optimizer):
+def test_in_fp16_a_step_whose_gradient_overflows_is_left_out(fp16_on_a_cpu, device, monkeypatch, optimizer):
     _, objective, batches = parts()
-    spoil(objective, float("inf"), {4, 5})
-    config = TrainConfig(steps=30, warmup=3, optimizer=optimizer)
-    history = train(objective, batches, config, device="cpu", progress=False)
+    spoil(objective, float("inf"), {3})
+    seen, take = [], Trainer.training_step
+
+    def step(run, batch):
+        take(run, batch)
+        seen.append((run.scaler.get_scale(), run.model.embedding.weight.detach().clone()))
+
+    monkeypatch.setattr(Trainer, "training_step", step)
+    history = learn(objective, batches, device=device, steps=30, warmup=3, optimizer=optimizer)
+    scales, weights = zip(*seen, strict=True)
+    assert scales == (2**16,) * 2 + (2**15,) * 28
+    assert [a.equal(b) for a, b in pairwise(weights)] == [False, True] + [False] * 27
     assert len(history.losses) == 30 and history.losses[-1] < history.losses[0]
-    assert all(weight.isfinite().all() for weight in objective.parameters())
 
 
 def test_in_fp16_endless_overflow_stops_the_run(fp16_on_a_cpu):
     _, objective, batches = parts()
     spoil(objective, float("inf"), range(1, 1000))
     with pytest.raises(Diverged, match=r"all gradients overflow, now at step 40 .*precision=fp16\).*fp32"):
-        train(objective, batches, TrainConfig(steps=90, warmup=3), device="cpu", progress=False)
+        learn(objective, batches, steps=90, warmup=3)

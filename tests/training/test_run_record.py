@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from course_lib.training import run_record
-from course_lib.training.run_record import OtherRun, begin, check_same, checksum
+from course_lib.training.run_record import OtherRun, begin, checksum
 
 SETTINGS = {"data": "a", "heads": 2, "lr": 0.1, "augment": ""}
 
@@ -63,12 +63,6 @@ def test_a_record_that_is_none_is_refused_in_one_line(run, content):
     with pytest.raises(OtherRun, match=r"run.json is (damaged|not a record in format 3)") as caught:
         begin(run, SETTINGS)
     assert "\n" not in str(caught.value)
-
-
-def test_some_settings_can_be_compared_alone(tmp_path):
-    check_same(tmp_path, SETTINGS, {"heads": 2})
-    with pytest.raises(OtherRun, match="heads"):
-        check_same(tmp_path, SETTINGS, {"heads": 3})
 
 
 def test_checksums_tell_data_apart():

@@ -24,7 +24,6 @@ from course_lib.tasks.prefix_lm import PrefixLMLoss
 from course_lib.tasks.text_classification import TextClassificationLoss, TextClassifier
 from course_lib.tasks.translation import TranslationLoss
 from course_lib.training.config import TrainConfig
-from course_lib.training.optim import Muon, WeightEMA
 from course_lib.training.trainer import Trainer
 from course_lib.utils.random_states import random_states, set_random_states
 
@@ -38,9 +37,9 @@ IMAGES = {
     "patch_size": 4,
     "channels": 1,
     "classes": 5,
+    "layers": 1,
     "d_model": 16,
     "heads": 2,
-    "layers": 1,
 }
 
 
@@ -113,10 +112,8 @@ WAITS |= {"fp16, muon": 1}
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_whole_training_step(device, name, waits):
     """From the loader to the optimizer: the losses are read later, many at once."""
-    config, batches = (
-        TrainConfig(**{"steps": 3, "precision": "fp32", **SETTINGS[name]}),
-        TextBatches(ids(200), 8, 4),
-    )
+    config = TrainConfig(**{"steps": 3, "precision": "fp32", **SETTINGS[name]})
+    batches = TextBatches(ids(200), 8, 4)
     run = Trainer(LanguageModelLoss(gpt()), batches, config, device)
     run.training_step(next(iter(batches)))
     waits.clear()
@@ -146,17 +143,6 @@ def test_greedy_decoding_waits_once_per_token(device, waits):
 def test_augmentation(device, names, waits):
     pixels, labels = torch.zeros(4, 3, 8, 8, dtype=torch.uint8), torch.tensor([1, 2, 3, 4])
     augmentation(names, classes=10)(pixels.to(device), labels.to(device))
-    assert not waits
-
-
-def test_muon_and_averages(device, waits):
-    model = gpt().to(device)
-    weights = [p for p in model.parameters() if p.ndim == 2]
-    for weight in weights:
-        weight.grad = torch.ones_like(weight)
-    average = WeightEMA(model, 0.9)
-    Muon(weights, lr=0.1).step()
-    average.update(3)
     assert not waits
 
 

@@ -58,13 +58,10 @@ def test_nothing_else_is_remembered(place, answer):
     assert saved.passed() == set() and not place.exists()
 
 
-def test_a_later_wrong_answer_takes_nothing_away(place):
+def test_a_later_wrong_answer_takes_nothing_away_and_a_wrong_one_can_become_right(place):
     check("01.softmax", RIGHT)
     check("01.softmax", lambda scores: scores)
     assert saved.passed() == {"01.softmax"}
-
-
-def test_a_question_once_right_stays_right_and_a_wrong_one_can_become_right(place):
     for state in ("wrong", "right", "wrong"):
         saved.remember("05.1", state, "b")
     assert stored(place)["05.1"]["state"] == "right"
@@ -95,13 +92,16 @@ def test_another_computer_gets_the_file_and_keeps_its_own_answers(place, monkeyp
     restart(monkeypatch)
     monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "other"))
     saved.remember("02.bmm", answer="ours")
-    (tmp_path / "mine.json").write_text("\ufeff" + (tmp_path / "mine.json").read_text())  # through Windows
-    assert shown(capsys, load=str(tmp_path / "mine.json")).startswith("2 entries read")
+    (tmp_path / "windows.json").write_text("\ufeff" + (tmp_path / "mine.json").read_text())
+    assert shown(capsys, load=str(tmp_path / "windows.json")).startswith("2 entries read")
     restart(monkeypatch)
     assert saved.entries()["02.bmm"]["answer"] == "ours"
     assert saved.entries()["01.softmax"]["answer"] == "theirs"
+    saved.remember("03.head")
+    shown(capsys, export=tmp_path / "mine.json")  # in place of a load: it loses nothing
+    assert set(stored(tmp_path / "mine.json")) == {"01.softmax", "02.bmm", "03.head"}
     shown(capsys, export=str(tmp_path / "other"))  # a folder: into it, not in its place
-    assert shown(capsys, load=str(tmp_path / "other")).startswith("2 entries read")
+    assert shown(capsys, load=str(tmp_path / "other")).startswith("3 entries read")
     assert "01.softmax (passed)\ntheirs" in shown(capsys, show=1)
 
 
@@ -126,16 +126,6 @@ def test_progress_that_cannot_be_exported_is_one_line_and_nothing_is_lost(
     assert told.value._render_traceback_() == [str(told.value)] and "\n" not in str(told.value)
     assert Path("notes.txt").read_text() == "mine" and set(os.listdir()) == {"notes.txt", "progress"}
     assert saved.passed() == set(stored(place)) == {"01.softmax"}
-
-
-def test_an_export_in_place_of_a_load_loses_nothing(place, tmp_path, monkeypatch):
-    saved.remember("01.softmax")
-    progress(export=str(tmp_path / "my.json"))
-    restart(monkeypatch)
-    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "other"))
-    saved.remember("02.bmm")
-    progress(export=tmp_path / "my.json")
-    assert set(stored(tmp_path / "my.json")) == {"01.softmax", "02.bmm"}
 
 
 @pytest.mark.parametrize("wrong", [3, "gone.json", []])
@@ -186,16 +176,36 @@ def test_the_file_is_in_the_users_home_beside_what_earlier_versions_saved(monkey
     assert set(stored(tmp_path / ".course_lib" / "progress.json")) == {"01.softmax", "02.bmm"}
 
 
-def test_colab_saves_in_drive_where_it_is_mounted(monkeypatch, tmp_path):
+@pytest.fixture
+def colab(monkeypatch, tmp_path) -> Path:
+    """The folder of Drive, where Colab would mount it."""
     monkeypatch.delenv("COURSE_PROGRESS")
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     monkeypatch.setenv("COLAB_RELEASE_TAG", "x")
     monkeypatch.setattr(saved, "DRIVE", tmp_path / "MyDrive")
+    return tmp_path / "MyDrive"
+
+
+def test_colab_saves_in_drive_where_it_is_mounted(colab):
     assert "export=" in saved.location()
-    (tmp_path / "MyDrive").mkdir()
+    colab.mkdir()
     saved.remember("01.softmax")
     assert saved.location().startswith("saved in") and set(stored(saved.file())) == {"01.softmax"}
-    assert saved.file().is_relative_to(tmp_path / "MyDrive")
+    assert saved.file().is_relative_to(colab)
+
+
+def test_drive_that_colab_has_lost_stops_no_check(colab, monkeypatch):
+    """A mount that has gone answers ENOTCONN, which pathlib raises and os.path takes for a No."""
+    real = os.stat
+
+    def stat(path, **more):
+        if "MyDrive" in os.fspath(path):
+            raise OSError(107, "Transport endpoint is not connected")
+        return real(path, **more)
+
+    monkeypatch.setattr(os, "stat", stat)
+    check("01.softmax", RIGHT)
+    assert set(stored(colab.parent / ".course_lib" / "progress.json")) == {"01.softmax"}
 
 
 def test_the_page_counts_and_names_the_next_one(place, capsys):
@@ -208,36 +218,14 @@ def test_the_page_counts_and_names_the_next_one(place, capsys):
     assert all(line.startswith("≈ ") and len(line) <= 110 for line in lines[:-1])
 
 
-def test_questions_have_a_line_once_one_is_answered(place):
+def test_questions_have_a_line_once_one_is_answered_and_a_finished_chapter_says_so(place):
     assert "closed-book" not in saved.summary(["01.a"])
-    for key, state in (("05.1", "right"), ("05.2", "wrong"), ("05.written", "written")):
+    for key, state in (("05.1", "right"), ("05.2", "wrong"), ("05.written", "written"), ("01.a", "passed")):
         saved.remember(key, state)
-    assert "≈ closed-book questions: 1 of 2 answered right; written answers: 1\n" in saved.summary(["01.a"])
-
-
-def test_a_finished_chapter_says_so(place):
-    for one in ("01.a", "01.b"):
-        saved.remember(one)
-    assert "■■            2 of  2   all passed" in saved.summary(["01.a", "01.b", "02.a"])
+    said = saved.summary(["01.a", "02.a"])
+    assert "≈ closed-book questions: 1 of 2 answered right; written answers: 1\n" in said
+    assert "■             1 of  1   all passed" in said
 
 
 def test_tests_leave_the_users_own_progress_alone():
     assert os.environ["COURSE_PROGRESS"] == "" and saved.file() is None
-
-
-def test_drive_that_colab_has_lost_stops_no_check(monkeypatch, tmp_path):
-    """A mount that has gone answers ENOTCONN, which pathlib raises and os.path takes for a No."""
-    monkeypatch.delenv("COURSE_PROGRESS")
-    monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    monkeypatch.setenv("COLAB_RELEASE_TAG", "x")
-    monkeypatch.setattr(saved, "DRIVE", tmp_path / "MyDrive")
-    real = os.stat
-
-    def stat(path, **more):
-        if "MyDrive" in os.fspath(path):
-            raise OSError(107, "Transport endpoint is not connected")
-        return real(path, **more)
-
-    monkeypatch.setattr(os, "stat", stat)
-    check("01.softmax", RIGHT)
-    assert set(stored(tmp_path / ".course_lib" / "progress.json")) == {"01.softmax"}

@@ -42,14 +42,6 @@ def test_a_bar_without_a_total_or_a_first_step_shows_no_end(total, done):
         assert "until" not in str(bar)
 
 
-def test_the_end_is_printed():
-    shown = io.StringIO()
-    with ProgressBar(total=2, file=shown, mininterval=0) as bar:
-        bar.update()
-        bar.update()
-    assert "until=" in shown.getvalue()
-
-
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

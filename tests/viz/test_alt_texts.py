@@ -8,38 +8,14 @@ import pytest
 import torch
 from helpers.drawn_text import Draw, drawing
 
-from course_lib.chapters import (
-    ch00_why_attention as ch00,
-)
-from course_lib.chapters import (
-    ch01_softmax as ch01,
-)
-from course_lib.chapters import (
-    ch06_translation as ch06,
-)
-from course_lib.chapters import (
-    ch07_language_models as ch07,
-)
-from course_lib.chapters import (
-    ch08_images as ch08,
-)
-from course_lib.chapters import (
-    ch09_classification as ch09,
-)
-from course_lib.chapters import (
-    ch10_pixels as ch10,
-)
-from course_lib.chapters.ch00_why_attention import letter_figures, recurrence_figures
-from course_lib.chapters.ch01_softmax import softmax_figures
-from course_lib.chapters.ch06_translation import decoding_figures, real_data_figures, score_figures
-from course_lib.chapters.ch07_language_models import inside_figures, scaling_figures
-from course_lib.chapters.ch08_images import (
-    vit_figures,
-    vit_interpret_figures,
-    vit_training_figures,
-)
-from course_lib.chapters.ch09_classification import classification_figures
-from course_lib.chapters.ch10_pixels import pixel_figures
+from course_lib.chapters import ch00_why_attention as ch00
+from course_lib.chapters import ch01_softmax as ch01
+from course_lib.chapters import ch06_translation as ch06
+from course_lib.chapters import ch07_language_models as ch07
+from course_lib.chapters import ch08_images as ch08
+from course_lib.chapters import ch09_classification as ch09
+from course_lib.chapters import ch10_pixels as ch10
+from course_lib.chapters.ch07_language_models.scaling_figures import Measured
 from course_lib.viz.trends import courses, trend
 
 NAN = math.nan
@@ -105,7 +81,7 @@ def temperatures(logits: Sequence[float], last: float) -> None:
     ch01.plot_temperature(t, weights, torch.special.entr(weights).sum(-1))
 
 
-def sweep(measured: scaling_figures.Measured) -> None:
+def sweep(measured: Measured) -> None:
     ch07.plot_sweep(measured, lambda n, d: n**-0.5 + d**-0.5)
 
 
@@ -265,14 +241,11 @@ CASES: dict[str, tuple[Callable[[], object], str, str]] = {
                           "random walks. About 10 in 10", "fan out"),
 }  # fmt: skip
 DRAWN = {name: (draw, said) for name, (draw, said, _) in CASES.items()}
-MODULES = (classification_figures, decoding_figures, inside_figures, letter_figures, pixel_figures,
-           real_data_figures, recurrence_figures, scaling_figures, score_figures, softmax_figures,
-           vit_figures, vit_interpret_figures, vit_training_figures)  # fmt: skip
 
 
 @pytest.fixture
 def draw() -> Iterator[Draw]:
-    with drawing(DRAWN, *MODULES) as by_name:
+    with drawing(DRAWN) as by_name:
         yield by_name
 
 

@@ -59,6 +59,7 @@ def missing(notebook: NotebookNode, sanitize: bool) -> tuple[Counter[str], Count
     return pictures, alts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_picture_and_alt_text_survives_sanitizing(path: Path) -> None:
     notebook = notebook_io.read(path)

@@ -89,6 +89,7 @@ def states(make) -> Iterator:
             yield widget
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", WIDGETS)
 def test_letters_and_lines_of_a_widget_stand_out_on_light_and_dark_pages(make):
     """The picture is white on every page; words below it have the page's colours, or both have their own."""

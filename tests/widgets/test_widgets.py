@@ -43,6 +43,7 @@ def projecting():
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", WIDGETS)
 def test_each_control_moves_the_picture_and_the_text(make) -> None:
     """Moved back, the first one draws the same picture again; others may have taken a control along."""
@@ -75,6 +76,7 @@ def test_as_it_is_made_it_is_labelled_and_leaves_nothing_behind(make) -> None:
     assert widget.image.layout.max_width == "100%"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", WIDGETS)
 def test_any_text_is_shown_as_text(make) -> None:
     """No markup, no formulas, no warnings; as the only words, and after those that are there."""

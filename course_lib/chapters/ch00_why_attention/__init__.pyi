@@ -1,6 +1,6 @@
-from course_lib.chapters.ch00_why_attention.letter_figures import plot_letter_maps as plot_letter_maps
+from course_lib.chapters.ch00_why_attention.figures import diagram_paths as diagram_paths
+from course_lib.chapters.ch00_why_attention.figures import diagram_recurrence as diagram_recurrence
+from course_lib.chapters.ch00_why_attention.figures import plot_letter_maps as plot_letter_maps
+from course_lib.chapters.ch00_why_attention.figures import plot_query_path as plot_query_path
+from course_lib.chapters.ch00_why_attention.figures import plot_reach as plot_reach
 from course_lib.chapters.ch00_why_attention.lookup_widget import lookup_explorer as lookup_explorer
-from course_lib.chapters.ch00_why_attention.recurrence_figures import diagram_paths as diagram_paths
-from course_lib.chapters.ch00_why_attention.recurrence_figures import diagram_recurrence as diagram_recurrence
-from course_lib.chapters.ch00_why_attention.recurrence_figures import plot_query_path as plot_query_path
-from course_lib.chapters.ch00_why_attention.recurrence_figures import plot_reach as plot_reach

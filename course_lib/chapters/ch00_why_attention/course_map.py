@@ -1,19 +1,17 @@
 """The map of the course: an encoder-decoder Transformer with each chapter at the part it builds."""
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyBboxPatch
 
-from course_lib.viz.diagrams import MIDDLE
+from course_lib.viz.diagrams import MIDDLE, Number, Point, canvas
 from course_lib.viz.style import PALETTE, style_context
 
 CHAPTERS = range(11)
 WIDTH, HEIGHT = 70, 104  # of the map in its own units; a unit is a tenth of an inch at 10 pt
-Point: TypeAlias = tuple[float | int, float | int]
 LINE = "0.35"
 LOOK = {
     "arrowstyle": "-|>",
@@ -39,10 +37,10 @@ class Box:
 
     text: str
     chapter: int
-    x: float | int
-    y: float | int
-    width: float | int = 23
-    height: float | int = 5
+    x: Number
+    y: Number
+    width: Number = 23
+    height: Number = 5
 
 
 FRAMES = (  # what belongs together, behind the boxes
@@ -90,11 +88,7 @@ def course_map(here: int | None = None) -> Figure:
     """
     if here is not None and here not in CHAPTERS:
         raise ValueError(f"here={here} is not a chapter: they run from {CHAPTERS[0]} to {CHAPTERS[-1]}")
-    scale = plt.rcParams["font.size"] / 100
-    figure = plt.figure(figsize=(WIDTH * scale, HEIGHT * scale), layout="none")
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(0, WIDTH), ylim=(0, HEIGHT))
-    axes.set_axis_off()
+    figure, axes = canvas(WIDTH, HEIGHT)
     _draw_arrows(axes)
     for box in BOXES:
         _draw_box(axes, box, here, frame=box in FRAMES)
@@ -126,7 +120,7 @@ def _draw_frame_words(axes: Axes, frame: Box) -> None:
               linespacing=1.05)  # fmt: skip
 
 
-def _draw_disc(axes: Axes, x: float | int, y: float | int, chapter: int | str) -> None:
+def _draw_disc(axes: Axes, x: Number, y: Number, chapter: int | str) -> None:
     axes.add_patch(Circle((x, y), 1.55, facecolor=PALETTE[0], edgecolor="white", zorder=3))
     small = plt.rcParams["xtick.labelsize"]
     axes.text(x, y, str(chapter), size=small, color="white", weight="bold", zorder=4,

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import matplotlib.pyplot as plt
 import torch
@@ -14,10 +15,8 @@ from course_lib.viz.style import PALETTE, style_context
 
 STYLES = ("-", "--", "-.", ":")
 
-
-def diagram_softmax() -> None:
-    """Show softmax in three columns: scores, their exponentials, and these divided by their sum."""
-    show_picture(__file__, "softmax")
+# Pictures: the <desc> of each SVG says what it shows.
+diagram_softmax = partial(show_picture, __file__, "softmax")
 
 
 @style_context()

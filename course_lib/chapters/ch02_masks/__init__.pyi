@@ -1,3 +1,3 @@
-from course_lib.chapters.ch02_masks.mask_diagrams import diagram_masks as diagram_masks
+from course_lib.chapters.ch02_masks.masks_widget import diagram_masks as diagram_masks
 from course_lib.chapters.ch02_masks.masks_widget import mask_explorer as mask_explorer
 from course_lib.chapters.ch02_masks.scoring_widget import scoring_explorer as scoring_explorer

@@ -1,6 +1,7 @@
-"""Attention masks: scores, masked scores and weights."""
+"""Attention masks: a diagram, and a widget with scores, masked scores and weights."""
 
 from collections.abc import Callable
+from functools import partial
 
 import ipywidgets
 import torch
@@ -8,6 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from course_lib.layers.masks import causal_mask, masked_softmax, valid_lens_mask
+from course_lib.viz.figures import show_picture
 from course_lib.widgets.attention_map import AttentionMap
 from course_lib.widgets.explorer import slider
 from course_lib.widgets.heatmap import Heatmap, Place, list_of
@@ -18,6 +20,9 @@ NONE, PADDING, CAUSAL, BOTH = KINDS = ("none", "padding", "causal", "both")
 INFINITE, FINITE, AFTER = WAYS = ("-∞ before the softmax", "-1e6 before the softmax", "0 after the softmax")
 WORDS = {NONE: "No mask", PADDING: "Padding mask", CAUSAL: "Causal mask", BOTH: "Padding and causal mask"}
 SUMS = 3  # index of the last map
+
+# Pictures: the <desc> of each SVG says what it shows.
+diagram_masks = partial(show_picture, __file__, "masks")
 
 
 def mask_explorer() -> MapExplorer:

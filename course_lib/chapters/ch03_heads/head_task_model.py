@@ -30,9 +30,7 @@ def vectors(
 ) -> Float[Tensor, "*batch words d_model"]:
     """Input vectors of the layer: content, one-hot position, and length relative to the longest word."""
     places = torch.eye(WORDS)[: contents.shape[-2]].expand(*contents.shape[:-1], WORDS)
-    longest = 0.3 * (
-        lengths - lengths.amax(dim=-1, keepdim=True)
-    )  # 0.3: the same scale as the other features
+    longest = 0.3 * (lengths - lengths.amax(dim=-1, keepdim=True))  # on the scale of the other features
     x = torch.cat([contents, places, longest[..., None]], dim=-1)
     return F.pad(x, (0, D_MODEL - x.shape[-1]))
 
@@ -78,9 +76,7 @@ def train(heads: int) -> MultiHeadAttention:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
         layer = MultiHeadAttention(D_MODEL, heads)
-        layer.w_q.weight.data.mul_(
-            0.3
-        )  # start near uniform weights, so no head commits to a wrong word early
+        layer.w_q.weight.data.mul_(0.3)  # nearly uniform weights: no head commits to a wrong word early
     optimizer = torch.optim.Adam(layer.parameters(), lr=RATE)
     for step in range(STEPS):
         words = 2 + step % (WORDS - 1)

@@ -1,19 +1,15 @@
-"""Attention pattern of each head of a small layer, for any sentence and number of heads."""
+"""Diagrams of heads, and a widget: the attention pattern of each head of a small layer, for any sentence."""
 
 from collections.abc import Callable
+from functools import partial
 
 import ipywidgets
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.chapters.ch03_heads.head_task_model import (
-    D_MODEL,
-    ERRANDS,
-    WORDS,
-    look,
-    right_words,
-)
+from course_lib.chapters.ch03_heads.head_task_model import D_MODEL, ERRANDS, WORDS, look, right_words
+from course_lib.viz.figures import show_picture
 from course_lib.widgets.attention_map import AttentionMap
 from course_lib.widgets.explorer import slider
 from course_lib.widgets.heatmap import Heatmap, Place
@@ -22,8 +18,12 @@ from course_lib.widgets.map_explorer import MapExplorer
 MOST = 8  # heads: more panels would be too small to read
 HEADS = tuple(heads for heads in range(1, MOST + 1) if D_MODEL % heads == 0)
 SENTENCE = "your cat is a lovely cat"
-SIZE = (7.0, 4.6)
 SHARE = 0.6  # mean weight on the target words from which a head is named after a task
+
+# Pictures: the <desc> of each SVG says what it shows.
+diagram_qkv = partial(show_picture, __file__, "qkv")
+diagram_heads = partial(show_picture, __file__, "heads")
+diagram_split_heads = partial(show_picture, __file__, "split_heads")
 
 
 def heads_explorer() -> MapExplorer:
@@ -45,7 +45,7 @@ def heads_explorer() -> MapExplorer:
         heads_picture,
         "a slider for the number of heads and a field to type a sentence, above the attention map of each "
         "head, with a row and a column for each word; select a word to see where each head attends.",
-        size=SIZE,
+        size=(7.0, 4.6),
         shared=True,
     )
 

@@ -1,6 +1,7 @@
 """Figures of positions: sines and cosines as clock hands, RoPE and its two pairings, long inputs."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import matplotlib.pyplot as plt
 import torch
@@ -14,20 +15,10 @@ from course_lib.viz.style import PALETTE, style_context
 LINE = "0.4"
 STYLES = (":", "--", "-.", "-")
 
-
-def diagram_clock_hands() -> None:
-    """Show two pairs of sinusoidal positions as the hands of clocks, a fast one and a slow one."""
-    show_picture(__file__, "clock_hands")
-
-
-def diagram_rotary() -> None:
-    """Show that rotating query and key by their positions leaves the angle of a given distance as it is."""
-    show_picture(__file__, "rotary")
-
-
-def diagram_pairings() -> None:
-    """Show which features form a pair in the two pairings of RoPE: neighbors, and halves."""
-    show_picture(__file__, "pairings")
+# Pictures: the <desc> of each SVG says what it shows.
+diagram_clock_hands = partial(show_picture, __file__, "clock_hands")
+diagram_rotary = partial(show_picture, __file__, "rotary")
+diagram_pairings = partial(show_picture, __file__, "pairings")
 
 
 @style_context()

@@ -1,12 +1,14 @@
-"""Maps of the block explorer: the steps of a block with its residual connections, and a tensor's values."""
+"""Diagrams of blocks, and the maps of the block explorer: a block's steps, and a tensor's values."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
+from course_lib.viz.figures import show_picture
 from course_lib.widgets.heatmap import Heatmap, Place, Sets, written
 
 # colors of past, current and later steps, and of the bypass
@@ -14,6 +16,12 @@ BEFORE, NOW, AFTER, BYPASS = 0.25, 0.5, 0.0, 0.15
 SHORT = {"self-attention": "self-attn", "cross-attention": "cross-attn", "feed-forward": "FFN"}  # row labels
 LARGEST = 2.5  # absolute value with the strongest color
 PLAN_PROPORTION, WIDE = 0.4, 8  # cells of the plan are this flat; with more columns, a tensor's are narrow
+
+# Pictures: the <desc> of each SVG says what it shows.
+diagram_block = partial(show_picture, __file__, "block")
+diagram_norm_placements = partial(show_picture, __file__, "norm_placements")
+diagram_decoder_block = partial(show_picture, __file__, "decoder_block")
+diagram_norm_axes = partial(show_picture, __file__, "norm_axes")
 
 
 def plan(steps: Sequence[Any], now: int, title: str) -> Heatmap:

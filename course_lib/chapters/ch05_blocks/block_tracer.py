@@ -107,16 +107,7 @@ def example(block: str, norm: str, heads: int) -> list[Step]:
 def walk(
     block: EncoderBlock | DecoderBlock, x: Sequence, memory: Memory | None = None, mask: Mask | None = None
 ) -> list[Step]:
-    """Steps of the forward pass of `x` through a block; the last value equals `block(x, …)`.
-
-    memory: encoder output, for a decoder block. mask: for self-attention.
-    Raises ValueError for a decoder block without memory or an encoder block with it.
-    """
-    if isinstance(block, DecoderBlock) == (memory is None):
-        raise ValueError(
-            f"{type(block).__name__} {'without' if memory is None else 'with'} memory: "
-            "a decoder block needs one, an encoder block takes none"
-        )
+    """Steps of the forward pass of `x` through a block, with `memory` if it is a decoder block."""
     ways = [lambda y: attend(block.attention, y, None, mask)]
     if memory is not None:
         ways.append(lambda y: attend(block.cross_attention, y, memory, None))

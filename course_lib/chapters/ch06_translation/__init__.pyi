@@ -1,8 +1,16 @@
 from course_lib.chapters.ch06_translation.bleu_widget import bleu_explorer as bleu_explorer
 from course_lib.chapters.ch06_translation.decoding_figures import diagram_cache as diagram_cache
+from course_lib.chapters.ch06_translation.decoding_figures import diagram_shift as diagram_shift
 from course_lib.chapters.ch06_translation.decoding_figures import diagram_speculative as diagram_speculative
 from course_lib.chapters.ch06_translation.decoding_figures import plot_beam as plot_beam
+from course_lib.chapters.ch06_translation.decoding_figures import (
+    plot_cross_attention as plot_cross_attention,
+)
 from course_lib.chapters.ch06_translation.decoding_figures import plot_decoding_cost as plot_decoding_cost
+from course_lib.chapters.ch06_translation.decoding_figures import (
+    plot_label_smoothing as plot_label_smoothing,
+)
+from course_lib.chapters.ch06_translation.decoding_figures import plot_losses as plot_losses
 from course_lib.chapters.ch06_translation.decoding_figures import plot_search_tree as plot_search_tree
 from course_lib.chapters.ch06_translation.real_data_figures import diagram_cuts as diagram_cuts
 from course_lib.chapters.ch06_translation.real_data_figures import diagram_merges as diagram_merges
@@ -22,14 +30,6 @@ from course_lib.chapters.ch06_translation.score_figures import plot_differences 
 from course_lib.chapters.ch06_translation.score_figures import plot_error_kinds as plot_error_kinds
 from course_lib.chapters.ch06_translation.score_figures import plot_seed_scores as plot_seed_scores
 from course_lib.chapters.ch06_translation.subwords_widget import subword_explorer as subword_explorer
-from course_lib.chapters.ch06_translation.translation_figures import diagram_shift as diagram_shift
-from course_lib.chapters.ch06_translation.translation_figures import (
-    plot_cross_attention as plot_cross_attention,
-)
-from course_lib.chapters.ch06_translation.translation_figures import (
-    plot_label_smoothing as plot_label_smoothing,
-)
-from course_lib.chapters.ch06_translation.translation_figures import plot_losses as plot_losses
 from course_lib.chapters.ch06_translation.translation_widget import (
     translation_explorer as translation_explorer,
 )

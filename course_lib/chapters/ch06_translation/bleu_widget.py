@@ -4,13 +4,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import islice
 
 import ipywidgets
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from course_lib.chapters.ch06_translation.score_figures import match_ngrams
 from course_lib.text.bleu import Bleu, corpus_bleu, ngrams
 from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, numbered_bars, slider
@@ -35,15 +35,6 @@ EXAMPLES = {
     "a different word": "the cat naps on the old chair",
     "an exact match": REFERENCE,
 }
-
-
-@dataclass(frozen=True)
-class Run:
-    """N-gram of the candidate: where it starts, and whether it is counted, clipped or unmatched."""
-
-    start: int
-    words: tuple[str, ...]
-    kind: str
 
 
 def bleu_explorer(longest: int = 2) -> Explorer:
@@ -81,15 +72,9 @@ def words_of(text: str) -> list[str]:
     return re.findall(r"\w+|[^\w\s]", text)
 
 
-def runs(candidate: list[str], reference: list[str], n: int) -> list[Run]:
-    """N-grams of the candidate, in order; when one occurs too often, its first occurrences count."""
-    left, expected, found = ngrams(reference, n), ngrams(reference, n), []
-    for start in range(len(candidate) - n + 1):
-        run = tuple(candidate[start : start + n])
-        kind = COUNTED if left[run] > 0 else CLIPPED if run in expected else UNMATCHED
-        left[run] -= 1
-        found.append(Run(start, run, kind))
-    return found
+def kinds_of(candidate: list[str], reference: list[str], n: int) -> list[str]:
+    """Whether each n-gram of the candidate is counted, clipped or unmatched."""
+    return [COUNTED if isinstance(kind, int) else kind for kind in match_ngrams(candidate, reference, n)]
 
 
 def bleu_picture(figure: Figure) -> Callable[..., tuple[str, Markup]]:
@@ -106,7 +91,7 @@ def bleu_picture(figure: Figure) -> Callable[..., tuple[str, Markup]]:
         mine, right_ones = words_of(candidate), words_of(reference)
         cut = max(len(mine), len(right_ones)) > WORDS
         mine, right_ones = mine[:WORDS], right_ones[:WORDS]
-        found = [runs(mine, right_ones, length) for length in range(1, LONGEST + 1)]
+        found = [kinds_of(mine, right_ones, length) for length in range(1, LONGEST + 1)]
         bleu = corpus_bleu([mine], [right_ones], max_n=n)
         counts.draw(found, n)
         move([math.prod(bleu.precisions) ** (1 / n), bleu.brevity_penalty, bleu.score / 100])
@@ -127,24 +112,21 @@ class Counts:
         axes.grid(visible=False)
         self.bars = {}
         for kind, (colour, hatch) in BARS.items():
-            look = {"color": colour, "edgecolor": "0.2", "hatch": hatch, "label": kind}
+            look = {"color": colour, "edgecolor": "0.2", "hatch": hatch, "label": kind, "animated": True}
             self.bars[kind] = axes.barh(lengths, [0.0] * LONGEST, height=0.62, **look)
         axes.legend(
             ncols=3, loc="upper left", bbox_to_anchor=(-0.3, -0.02), columnspacing=1, handlelength=1.2
         )
-        for bars in self.bars.values():
-            for bar in bars:
-                bar.set_animated(True)
         look = {"ha": "right", "va": "center", "animated": True}
         box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
         self.texts = [axes.text(0.99, n, "", bbox=box, **look) for n in lengths]
 
-    def draw(self, found: list[list[Run]], n: int) -> None:
+    def draw(self, found: list[list[str]], n: int) -> None:
         """Show the n-grams of each length; those longer than n do not count and are faint."""
         most = max(1, len(found[0]))
         self.axes.set_xlim(0, 1.85 * most)
         for row, of_length in enumerate(found):
-            many = Counter(run.kind for run in of_length)
+            many = Counter(of_length)
             start, strength = 0, 1.0 if row < n else 0.25
             for kind, bars in self.bars.items():
                 bars[row].set(x=start, width=many[kind], alpha=strength)
@@ -154,17 +136,14 @@ class Counts:
             self.texts[row].set(text=text, x=1.83 * most, color="0.1" if row < n else "0.4")
 
 
-def in_words(found: list[list[Run]], bleu: Bleu, whole: Bleu, n: int) -> str:
+def in_words(found: list[list[str]], bleu: Bleu, whole: Bleu, n: int) -> str:
     """Status line: score, precisions, lengths and brevity penalty."""
     if not bleu.candidate_length or not bleu.reference_length:
         return "Type a candidate and a reference: each needs at least one word."
-    many = [Counter(run.kind for run in of_length)[COUNTED] for of_length in found[:n]]
-    shares = ", ".join(
-        f"{counted} of {len(of_length)}" for counted, of_length in zip(many, found, strict=False)
-    )
+    shares = ", ".join(f"{of_length.count(COUNTED)} of {len(of_length)}" for of_length in found[:n])
     lengths = f"{bleu.candidate_length} words against {bleu.reference_length}"
     penalty = f"brevity penalty {bleu.brevity_penalty:.2f}" if bleu.brevity_penalty < 1 else "no penalty"
-    clipped = sum(run.kind == CLIPPED for run in found[n - 1])
+    clipped = found[n - 1].count(CLIPPED)
     too_often = (
         f" Clipped n-grams of {size(n)}: {clipped}, because the reference has fewer." if clipped else ""
     )
@@ -178,29 +157,29 @@ def size(n: int) -> str:
     return f"{n} word{'s' if n > 1 else ''}"
 
 
-def below(candidate: list[str], reference: list[str], found: list[Run], n: int) -> Markup:
+def below(candidate: list[str], reference: list[str], found: list[str], n: int) -> Markup:
     """Reference, candidate with its words marked, and the n-grams of the chosen length with their counts."""
-    marks = [span(word, LOOKS[kind_of_word(i, found)]) for i, word in enumerate(candidate)]
+    marks = [span(word, LOOKS[kind_of_word(i, found, n)]) for i, word in enumerate(candidate)]
     legend = [span(kind, LOOKS[kind]) for kind in KINDS]
     return join(
         [
             line("Reference:", span(" ".join(reference), "")),
             line("Candidate:", join(marks, " ")),
             line("Marks:", join(legend, " ")),
-            line(f"N-grams of {size(n)}, counted:", counts_in_words(found, reference, n)),
+            line(f"N-grams of {size(n)}, counted:", counts_in_words(candidate, reference, n)),
         ]
     )
 
 
-def kind_of_word(place: int, found: list[Run]) -> str:
+def kind_of_word(place: int, found: list[str], n: int) -> str:
     """Best kind among the n-grams that contain this word: counted, then clipped, then unmatched."""
-    kinds = {run.kind for run in found if run.start <= place < run.start + len(run.words)}
+    kinds = found[max(0, place - n + 1) : place + 1]
     return next((kind for kind in KINDS if kind in kinds), UNMATCHED)
 
 
-def counts_in_words(found: list[Run], reference: list[str], n: int) -> Markup:
+def counts_in_words(candidate: list[str], reference: list[str], n: int) -> Markup:
     """Each distinct n-gram with how many of its occurrences are counted, such as "the cat 1 of 3"."""
-    mine, expected = Counter(run.words for run in found), ngrams(reference, n)
+    mine, expected = ngrams(candidate, n), ngrams(reference, n)
     parts = []
     for words, many in islice(mine.items(), SHOWN):
         counted = min(many, expected[words])

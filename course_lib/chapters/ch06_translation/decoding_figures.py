@@ -1,19 +1,55 @@
-"""Figures of chapter 6b: the KV cache, a search tree and a beam on it, cost, speculative decoding."""
+"""Figures of chapters 6 and 6b: training a translator, its cross-attention, decoding and its cost."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias
 
 import matplotlib.pyplot as plt
+from jaxtyping import Float
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+from torch import Tensor
 
 from course_lib.viz.diagrams import MIDDLE
-from course_lib.viz.figures import show, show_picture
+from course_lib.viz.figures import heatmap, show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import courses
 
 Text: TypeAlias = tuple[str, ...]
 COMPUTED, KEPT = PALETTE[1], "0.85"
 GRAY = "0.55"
+
+
+def diagram_shift() -> None:
+    """Show what the decoder reads and what it must predict at each position."""
+    show_picture(__file__, "shift")
+
+
+@style_context()
+def plot_losses(losses: Mapping[str, Sequence[float]], mean_of: int = 10, *, alt: str) -> None:
+    """Show the training loss of several runs, each point a mean over `mean_of` steps."""
+    figure, axes = plt.subplots(figsize=(5.6, 3))
+    for (name, run), style in zip(losses.items(), ("-", "--", "-.", ":"), strict=False):
+        means = [sum(run[i : i + mean_of]) / mean_of for i in range(0, len(run) - mean_of + 1, mean_of)]
+        axes.plot([mean_of * (i + 1) for i in range(len(means))], means, style, label=name)
+    axes.set(xlabel="step", ylabel="training loss", xlim=(0, None), ylim=(0, None))
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.legend()
+    show(figure, alt=alt)
+
+
+@style_context()
+def plot_cross_attention(
+    weights: Float[Tensor, "queries keys"], predicted: Sequence[str], source: Sequence[str], *, alt: str
+) -> None:
+    """Show where the decoder attends to in the source when it predicts each token."""
+    axes = heatmap(weights, queries=predicted, keys=source, title="last layer, mean of the heads")
+    axes.set(ylabel="predicts", xlabel="attends to")
+    show(axes.figure, alt=alt)
+
+
+def plot_label_smoothing() -> None:
+    """Show the target matrix, one row per position: one-hot, and after label smoothing with ε = 0.3."""
+    show_picture(__file__, "label_smoothing")
 
 
 @style_context()

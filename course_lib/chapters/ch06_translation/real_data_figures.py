@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
+from course_lib.viz.diagrams import MIDDLE
 from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 
@@ -43,18 +43,6 @@ def diagram_cuts() -> None:
     show_picture(__file__, "cuts")
 
 
-def _boxes(axes: Axes, tokens: Sequence[str], row: int, widths: Sequence[float | int]) -> None:
-    x, height = 0.0, 0.7
-    for token, width in zip(tokens, widths, strict=True):
-        color = MERGED if len(token) > 1 else BOX
-        place = (x + 0.04, row + (1 - height) / 2)
-        axes.add_patch(Rectangle(place, width - 0.08, height, facecolor=color, edgecolor=FRAME))
-        axes.text(
-            x + width / 2, row + 0.5, token, ha="center", va="center", family="DejaVu Sans Mono", size=9
-        )
-        x += width
-
-
 @style_context()
 def diagram_merges(steps: Sequence[tuple[str, Sequence[str]]]) -> None:
     """Show a word before and after each merge, one row for each.
@@ -64,7 +52,12 @@ def diagram_merges(steps: Sequence[tuple[str, Sequence[str]]]) -> None:
     figure, axes = plt.subplots(figsize=(5.6, 0.45 * len(steps) + 0.2))
     for row, (merged, tokens) in enumerate(steps):
         axes.text(-0.4, row + 0.5, merged or "bytes", ha="right", va="center")
-        _boxes(axes, tokens, row, [len(token) for token in tokens])
+        x = 0
+        for token in tokens:
+            look = {"facecolor": MERGED if len(token) > 1 else BOX, "edgecolor": FRAME}
+            axes.add_patch(Rectangle((x + 0.04, row + 0.15), len(token) - 0.08, 0.7, **look))
+            axes.text(x + len(token) / 2, row + 0.5, token, family="DejaVu Sans Mono", size=9, **MIDDLE)
+            x += len(token)
     letters = sum(map(len, steps[0][1]))
     axes.set(xlim=(-5, letters + 0.3), ylim=(len(steps) + 0.05, -0.05))
     axes.set_axis_off()
@@ -93,13 +86,13 @@ def plot_lengths(lengths: Mapping[int, float], words: float | int, characters: f
 
 @style_context()
 def plot_held_out_losses(
-    curves: Mapping[str, tuple[Sequence[int], Sequence[float | int]]], title: str = "", *, alt: str
+    curves: Mapping[str, tuple[Sequence[int], Sequence[float | int]]], *, alt: str
 ) -> None:
     """Show losses on held-out sentences over the steps, one curve for each number of training pairs."""
     figure, axes = plt.subplots(figsize=(5.6, 3.4))
     for i, ((name, (steps, losses)), style) in enumerate(zip(curves.items(), STYLES, strict=False)):
         axes.plot(steps, losses, style, color=PALETTE[i], label=name)
-    axes.set(xlabel="step", ylabel="loss on held-out sentences", ylim=(0, None), title=title)
+    axes.set(xlabel="step", ylabel="loss on held-out sentences", ylim=(0, None))
     axes.legend(loc="lower left", ncols=2)
     show(figure, alt=alt)
 

@@ -12,16 +12,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from pathlib import Path
 from statistics import fmean
 
 from course_lib.datasets import Pair, TranslationData, load_translation
+from course_lib.experiments import storage
 from course_lib.text.bpe import ByteBPE, split_words
 from course_lib.text.error_analysis import plain_words
 from course_lib.text.fast_bpe import merges_of, train_with_tokenizers
 from course_lib.utils.files import atomic_path
 
-STORED = Path(__file__).parent / "results" / "real_words.json"
+STORED = storage.results_of(__file__) / "real_words.json"
 DATA, MAX_WORDS, SPANISH = "spa-eng", 8, 1
 RANKS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 10_000, 20_000)
 NUMBERS = (1000, 3000, 10_000, 30_000, None)  # of training pairs; None: all
@@ -86,24 +86,15 @@ def new_words(pairs: Sequence[Pair], held_out: Sequence[str]) -> dict[int, tuple
 @cache
 def stored() -> RealWords:
     """The stored counts."""
-    content = json.loads(STORED.read_text(encoding="utf-8"))["counted"]
-    for name in ("counts", "new", "lengths"):
-        content[name] = {int(key): value for key, value in content[name].items()}
-    content["new"] = {number: tuple(pair) for number, pair in content["new"].items()}
-    return RealWords(**{**content, "merges": tuple(map(tuple, content["merges"]))})
+    return storage.typed(RealWords, storage.read(STORED)["counted"])
 
 
 def main() -> None:
     """Count, and store."""
     counted = asdict(measure(load_translation(DATA, max_words=MAX_WORDS)))
-    head = {
-        "command": "python -m course_lib.experiments real_words",
-        "data": DATA,
-        "max_words": MAX_WORDS,
-    }
+    head = {"command": "python -m course_lib.experiments real_words", "data": DATA, "max_words": MAX_WORDS}
     with atomic_path(STORED) as temporary:
-        text = json.dumps({**head, "counted": counted})
-        temporary.write_text(text + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps({**head, "counted": counted}) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,15 +8,14 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from course_lib.text.bleu import brevity_penalty, matches, ngrams
+from course_lib.text.bleu import brevity_penalty, ngrams
 from course_lib.text.significance import interval
-from course_lib.viz.figures import show
+from course_lib.viz.figures import show, show_picture
 from course_lib.viz.shared import checkpoints_figure
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import courses, trend
 
 NEAR_0 = 15  # of scores up to 100
-CARDS = (("the cat", "the cat"), ("a dog sat here now", "the dog is here"), ("he reads it", "she reads it"))
 TOP, BOTTOM = 1.0, 0.0  # height of the reference's n-grams and of the candidate's
 LOOKS = {  # border of an n-gram: matched, in the reference but too often, not in the reference
     "counted": {"edgecolor": PALETTE[0], "linewidth": 2.0, "facecolor": "#e3eff8"},
@@ -177,38 +176,9 @@ def plot_differences(differences: Mapping[str, Float[Tensor, " rounds"]], alt: s
     show(figure, alt=alt)
 
 
-@style_context()
-def diagram_bootstrap(pairs: Sequence[tuple[str, str]] = CARDS, drawn: Sequence[int] = (2, 2, 0)) -> None:
-    """Show test sentences as cards, and one round of the bootstrap: the cards it draws, and their sums.
-
-    pairs: candidates with their references. drawn: the numbers of the cards drawn, with replacement. For
-    brevity, a card has only its matching words and its words, of the ten numbers that BLEU needs.
-    Raises IndexError for a card that there is not.
-    """
-    counts = [(matches(c.split(), r.split(), 1), len(c.split())) for c, r in pairs]
-    figure, axes = plt.subplots(figsize=(6.4, 2.4))
-    precisions = []
-    rows = (("test set", range(len(pairs)), PALETTE[0]), ("one round", drawn, PALETTE[1]))
-    for y, (name, cards, color) in enumerate(rows):
-        axes.text(-0.9, y, name, va="center", ha="left")
-        frame = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": color, "linewidth": 2}
-        for x, card in enumerate(cards):
-            words = f"{card}: {pairs[card][0]}\n{counts[card][0]} of {counts[card][1]} match"
-            axes.text(x + 0.15, y, words, va="center", ha="center", bbox=frame)
-        found, total = (sum(counts[card][part] for card in cards) for part in (0, 1))
-        precisions.append(f"{found}/{total} = {found / total:.2f}")
-        axes.text(max(len(pairs), len(drawn)) - 0.3, y, precisions[-1], va="center", ha="left")
-    axes.set(xlim=(-0.95, max(len(pairs), len(drawn)) + 0.45), ylim=(1.6, -0.6))
-    axes.set_axis_off()
-    never = [str(card) for card in range(len(pairs)) if card not in drawn]
-    show(
-        figure,
-        alt=f"A test set of {len(pairs)} cards, each a sentence with its matching words: "
-        + "; ".join(f"card {i}, {pairs[i][0]!r}, {a} of {b}" for i, (a, b) in enumerate(counts))
-        + f". Below, a round of the bootstrap has drawn the cards {', '.join(map(str, drawn))}"
-        + (f" and not {', '.join(never)}" if never else "")
-        + f". The precision of the test set is {precisions[0]}; that of the round is {precisions[1]}.",
-    )
+def diagram_bootstrap() -> None:
+    """Show test sentences as cards, and one round of the bootstrap: the cards it draws, and their sums."""
+    show_picture(__file__, "bootstrap")
 
 
 @style_context()

@@ -37,10 +37,14 @@ def translation_explorer(
         raise ValueError("examples is empty: the explorer needs at least one sentence")
     if not 1 <= width <= WIDEST:
         raise ValueError(f"width={width} is outside 1 to {WIDEST}")
-    controls = controls_of(model, examples, width)
+    example, sentence = prompt_controls(examples).values()
+    sentence.layout.width = "22em"
+    beam = slider(ipywidgets.IntSlider, "beam width", value=width, min=1, max=WIDEST)
+    step = slider(ipywidgets.IntSlider, "step", value=1, min=1, max=2)
+    controls = {"example": example, "sentence": sentence, "width": beam, "step": step}
+    controls |= head_choice(model.config.decoder_layers, model.config.heads)
     written = lru_cache(maxsize=16)(lambda sentence, width: write(model, tokens, sentence, width))
-    sentence, beam = controls["sentence"], controls["width"]
-    follow(controls["step"], [sentence, beam], lambda: len(written(sentence.value, beam.value).target))
+    follow(step, [sentence, beam], lambda: len(written(sentence.value, beam.value).target))
     return MapExplorer(
         controls,
         lambda maps: translation_picture(maps, written, tokens),
@@ -51,18 +55,6 @@ def translation_explorer(
         widths=(3.2, 1.1, 0.9),
         cell=38,
     )
-
-
-def controls_of(model: Seq2Seq, examples: Sequence[str], width: int) -> dict[str, ipywidgets.Widget]:
-    """Controls of the explorer; with one layer, the layer slider is disabled."""
-    example, sentence = prompt_controls(examples).values()
-    sentence.layout.width = "22em"
-    return {
-        "example": example,
-        "sentence": sentence,
-        "width": slider(ipywidgets.IntSlider, "beam width", value=width, min=1, max=WIDEST),
-        "step": slider(ipywidgets.IntSlider, "step", value=1, min=1, max=2),
-    } | head_choice(model.config.decoder_layers, model.config.heads)
 
 
 def translation_picture(

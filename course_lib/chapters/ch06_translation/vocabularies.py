@@ -19,7 +19,6 @@ from course_lib.tasks.translation import TranslationBatches, TranslationLoss, me
 from course_lib.text.bleu import corpus_bleu
 from course_lib.text.tokenizers import UNK, Tokenizer
 from course_lib.training.config import TrainConfig
-from course_lib.training.trainer import History
 
 SIZES = {"d_model": 128, "heads": 4, "d_ff": 512, "max_tokens": 48, "dropout": 0.1}
 BATCH, EVERY, SCORED = 64, 200, 500  # pairs in a batch, steps between two evaluations, sentences scored
@@ -70,32 +69,22 @@ class Outcome:
 
 def make(recipe: Recipe) -> Outcome:
     """Train by the recipe on a CPU, with 100 steps of linear warm-up and linear decay."""
-    tokens, objective, batches = prepared(recipe)
-    model, held_out = objective.model, material(recipe.data).validation
-    plan = {"steps": recipe.steps, "lr": 3e-3, "warmup": 100, "seed": recipe.seed}
-    config = TrainConfig(**plan, evaluate_every=EVERY, precision="fp32")
-
-    def evaluate() -> dict[str, float]:
-        return {"loss": held_out_loss(model, tokens, held_out), "held_out": bleu(model, tokens, held_out)}
-
-    return outcome(recipe, model, tokens, *learn(objective, batches, config, evaluate))
-
-
-def prepared(recipe: Recipe) -> tuple[Tokenizer, TranslationLoss, TranslationBatches]:
-    """Tokenizer, loss (with the untrained model) and batches of a recipe."""
-    pairs = material(recipe.data).train[: recipe.pairs]
+    data = material(recipe.data)
+    pairs, held_out = data.train[: recipe.pairs], data.validation
     tokens = Tokenizer.train((text for pair in pairs for text in pair), recipe.vocab, recipe.kind)
     torch.manual_seed(recipe.seed)
     model = Seq2Seq(Seq2SeqConfig(vocab=len(tokens), **SIZES))
     batches = TranslationBatches(pairs, tokens, BATCH, SIZES["max_tokens"], recipe.seed)
-    return tokens, TranslationLoss(model, label_smoothing=0.1), batches
+    plan = {"steps": recipe.steps, "lr": 3e-3, "warmup": 100, "seed": recipe.seed}
+    config = TrainConfig(**plan, evaluate_every=EVERY, precision="fp32")
 
+    def evaluate() -> dict[str, float]:
+        loss = mean_loss(model, tokens, held_out[:SCORED], SCORED)  # without label smoothing
+        return {"loss": round(loss, 3), "held_out": bleu(model, tokens, held_out)}
 
-def outcome(recipe: Recipe, model: Seq2Seq, tokens: Tokenizer, history: History, seconds: float) -> Outcome:
-    """The result of a training run that took this many seconds."""
-    data = material(recipe.data)
-    pairs = data.train[: recipe.pairs]
-    unknown, tokens_per_word = coverage(tokens, data.validation)
+    objective = TranslationLoss(model, label_smoothing=0.1)
+    history, seconds = learn(objective, batches, config, evaluate)
+    unknown, tokens_per_word = coverage(tokens, held_out)
     return Outcome(
         recipe=recipe,
         pairs=len(pairs),
@@ -114,11 +103,6 @@ def outcome(recipe: Recipe, model: Seq2Seq, tokens: Tokenizer, history: History,
 def material(name: str) -> TranslationData:
     """The pairs of a data set; of a real one the short pairs, as in the lecture."""
     return load_translation(name, max_words=None if name == "grammar" else 8)
-
-
-def held_out_loss(model: Seq2Seq, tokens: Tokenizer, pairs: list[Pair]) -> float:
-    """Mean loss per token on some pairs, without label smoothing."""
-    return round(mean_loss(model, tokens, pairs[:SCORED], SCORED), 3)
 
 
 def bleu(model: Seq2Seq, tokens: Tokenizer, pairs: list[Pair]) -> float:

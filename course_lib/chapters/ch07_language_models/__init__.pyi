@@ -1,10 +1,10 @@
-from course_lib.chapters.ch07_language_models.adapting_figures import (
+from course_lib.chapters.ch07_language_models.gpt_figures import (
     diagram_answer_labels as diagram_answer_labels,
 )
-from course_lib.chapters.ch07_language_models.adapting_figures import diagram_dpo as diagram_dpo
-from course_lib.chapters.ch07_language_models.adapting_figures import plot_accuracies as plot_accuracies
+from course_lib.chapters.ch07_language_models.gpt_figures import diagram_dpo as diagram_dpo
 from course_lib.chapters.ch07_language_models.gpt_figures import diagram_gpt as diagram_gpt
 from course_lib.chapters.ch07_language_models.gpt_figures import diagram_next_token as diagram_next_token
+from course_lib.chapters.ch07_language_models.gpt_figures import plot_accuracies as plot_accuracies
 from course_lib.chapters.ch07_language_models.gpt_figures import (
     plot_against_baseline as plot_against_baseline,
 )

@@ -1,38 +1,19 @@
-"""Figures of chapter 7: the questions in one window, a GPT from bottom to top, losses against a baseline."""
+"""Figures of chapters 7 and 7d: a GPT and its losses against baselines; adapting it, and the accuracies."""
 
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from course_lib.viz.diagrams import arrow, box, canvas
 from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 
-READ, PREDICTED = PALETTE[0], PALETTE[1]
+HATCHES = ("", "///", "...", "xx")
 
 
-@style_context()
-def diagram_next_token(tokens: Sequence[str] = ("The", "cat", "sleeps", ".", "She")) -> None:
+def diagram_next_token() -> None:
     """Show one window of a text as several questions: from each prefix, predict the next token."""
-    questions = len(tokens) - 1
-    figure, axes = canvas(62, 6 * questions + 6)
-    for row in range(questions):
-        y = 6 * (questions - row) - 2
-        for column, token in enumerate(tokens[: row + 1]):
-            box(axes, (17 + 9 * column, y), token, 8, READ)
-        axes.text(0.5, y, f"position {row}", ha="left", va="center")
-        x = 17 + 9 * (row + 1)
-        arrow(axes, (x - 5, y), (x - 3, y))
-        box(axes, (x + 1.2, y), tokens[row + 1], 8, PREDICTED)
-    axes.text(13, 6 * questions + 3, "reads", ha="left", va="center", weight="bold")
-    axes.text(22.5, 6 * questions + 3, "must predict", ha="left", va="center", weight="bold")
-    prefixes = "; ".join(f"{' '.join(tokens[: t + 1])} → {tokens[t + 1]}" for t in range(questions))
-    show(
-        figure,
-        alt=f"One window of {len(tokens)} tokens is {questions} questions, one per row. Each reads tokens up "
-        f"to its position and must predict the next one: {prefixes}.",
-    )
+    show_picture(__file__, "next_token")
 
 
 def diagram_gpt() -> None:
@@ -86,3 +67,38 @@ def _lines(axes: Axes, levels: Mapping[str, float]) -> None:
         axes.axhline(level, color="0.35", linestyle=style, linewidth=1.3)
         place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
         axes.annotate(name, (1, level), (4, 0), ha="left", va="center", **place)
+
+
+def diagram_answer_labels() -> None:
+    """Show a request and its answer as one text, with the labels that count."""
+    show_picture(__file__, "answer_labels")
+
+
+def diagram_dpo() -> None:
+    """Show DPO: the model and a frozen copy score two answers; the margin goes into the loss."""
+    show_picture(__file__, "dpo")
+
+
+@style_context()
+def plot_accuracies(
+    scores: Mapping[str, Sequence[Mapping[str, float]]], alt: str, ylabel: str = "accuracy"
+) -> None:
+    """Show the accuracy on each task, one group of bars per task; dots are single runs.
+
+    scores: by the name of a way to train, the accuracy by task of each run.
+    """
+    figure, axes = plt.subplots(figsize=(6.0, 3.2))
+    tasks = list(next(iter(scores.values()))[0])
+    width = 0.8 / len(scores)
+    for i, (name, runs) in enumerate(scores.items()):
+        places = [n + (i - (len(scores) - 1) / 2) * width for n in range(len(tasks))]
+        means = [sum(run[task] for run in runs) / len(runs) for task in tasks]
+        look = {"hatch": HATCHES[i % 4], "color": PALETTE[i], "edgecolor": "white", "linewidth": 0}
+        axes.bar(places, means, 0.92 * width, label=name, **look)
+        for run in runs[: len(runs) if len(runs) > 1 else 0]:
+            axes.plot(places, [run[task] for task in tasks], "o", color="black", markersize=3)
+    axes.set_xticks(range(len(tasks)), tasks)
+    axes.set(ylim=(0, 1.04), ylabel=ylabel)
+    axes.grid(axis="x", visible=False)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    show(figure, alt=alt)

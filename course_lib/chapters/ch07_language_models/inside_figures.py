@@ -7,71 +7,19 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.viz.diagrams import MIDDLE, framed, open_arrow
+from course_lib.viz.diagrams import MIDDLE
 from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 
-FIRST, SECOND, GRAY = PALETTE[0], PALETTE[1], "0.5"
 
-
-@style_context()
-def diagram_lens(blocks: int = 3) -> None:
+def diagram_lens() -> None:
     """Show the residual stream of one token, and the output layer applied to it at every depth."""
-    figure, axes = plt.subplots(figsize=(6.4, 2.7))
-    axes.annotate(
-        "", (2 * blocks + 1.9, 0), (0, 0), arrowprops={"arrowstyle": "->", "linewidth": 3, "color": "0.2"}
-    )
-    axes.text(-0.1, 0, "embedding", ha="right", va="center")
-    for i in range(blocks):
-        framed(axes, 2 * i + 1.2, -1, f"block {i + 1}", FIRST)
-        for start, end in (
-            ((2 * i + 0.7, 0), (2 * i + 0.85, -0.75)),
-            ((2 * i + 1.55, -0.75), (2 * i + 1.7, 0)),
-        ):
-            open_arrow(axes, start, end, FIRST)
-        axes.text(2 * i + 1.72, 0.07, "+", size=14, **MIDDLE)
-    for depth in range(blocks + 1):
-        x = 2 * depth + 0.3
-        open_arrow(axes, (x, 0.05), (x, 0.75), SECOND)
-        framed(axes, x, 1.05, "output\nlayer", SECOND)
-        axes.text(x, 1.62, f"depth {depth}", **MIDDLE)
-    axes.set(xlim=(-1.5, 2 * blocks + 2), ylim=(-1.35, 1.8))
-    axes.set_axis_off()
-    show(
-        figure,
-        alt=f"A horizontal arrow, the residual stream of one token, begins at the embedding. Each of "
-        f"{blocks} blocks reads from it and adds its result to it. The same output layer reads the stream at "
-        f"{blocks + 1} depths: before the first block and after each block.",
-    )
+    show_picture(__file__, "lens")
 
 
-@style_context()
-def diagram_induction(letters: str = "DKBD", target: int = 1) -> None:
-    """Show the induction circuit on a few letters: two heads, one after the other.
-
-    target: the letter that followed the last one earlier.
-    """
-    figure, axes = plt.subplots(figsize=(6.4, 3.0))
-    last = len(letters) - 1
-    for x, letter in enumerate(letters):
-        framed(axes, 1.5 * x, 0, letter, GRAY)
-        axes.plot([1.5 * x] * 2, [0.3, 2.1], color="0.8", linewidth=4, zorder=0)
-    previous, key = 1.5 * (target - 1), 1.5 * target
-    open_arrow(axes, (previous, 0.45), (key - 0.05, 1.0), FIRST, width=2.5)
-    axes.text(key + 0.1, 0.72, f"block 1: “I come\nafter {letters[target - 1]}”", color=FIRST, va="center")
-    open_arrow(axes, (key, 1.3), (1.5 * last - 0.05, 1.85), SECOND, width=2.5)
-    said = f"block 2: “who comes\nafter {letters[last]}?”"
-    axes.text(1.5 * last + 0.15, 1.3, said, color=SECOND, va="center")
-    axes.text(1.5 * last, 2.4, f"predicts {letters[target]}", weight="bold", **MIDDLE)
-    axes.set(xlim=(-0.5, 1.5 * last + 2.2), ylim=(-0.4, 2.65))
-    axes.set_axis_off()
-    show(
-        figure,
-        alt=f"The letters {' '.join(letters)}. In block 1, an arrow from {letters[target - 1]} to the "
-        f"{letters[target]} after it: its vector now says that it comes after {letters[target - 1]}. In "
-        f"block 2, an arrow from this {letters[target]} to the last {letters[last]}, which asks who comes "
-        f"after {letters[last]}, and predicts {letters[target]}.",
-    )
+def diagram_induction() -> None:
+    """Show the induction circuit on a few letters: two heads, one after the other."""
+    show_picture(__file__, "induction")
 
 
 @style_context()
@@ -127,7 +75,7 @@ def _diagonal(weights: Float[Tensor, "queries keys"]) -> str:
 def plot_ablations(losses: Mapping[tuple[int, int], float], unchanged: float) -> None:
     """Show the loss after the ablation of each head. losses: by (block, head), both counted from 1."""
     figure, axes = plt.subplots(figsize=(6.0, 2.8))
-    colors = [(FIRST, SECOND)[block - 1] for block, _ in losses]
+    colors = [PALETTE[block - 1] for block, _ in losses]
     axes.bar(range(len(losses)), losses.values(), color=colors)
     for x, loss in enumerate(losses.values()):
         axes.text(x, loss + 0.05, f"{loss:.1f}", ha="center", va="bottom")

@@ -7,17 +7,16 @@ makes the missing runs of results/pretraining.json; `stored()` reads them.
 
 import copy
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from course_lib.datasets import load_translation
-from course_lib.experiments import storage
-from course_lib.experiments.runner import Experiment
+from course_lib.experiments.runner import Experiment, every
 from course_lib.models.gpt import GPT, GPTConfig
 from course_lib.tasks.prefix_lm import Pair, PrefixLMBatches, PrefixLMLoss, translate_with_lm
 from course_lib.tasks.pretraining import CAUSAL, PretrainingBatches
@@ -106,21 +105,21 @@ def plan(steps: int, seed: int) -> TrainConfig:
 
 
 @cache
-def pretrained(task: str, seed: int, steps: int = PRETRAINING) -> tuple[dict[str, Tensor], float]:
-    """The weights after pretraining (untrained ones for "nothing"), and its processor time in seconds."""
-    model, before = new_model(seed), time.process_time()
+def pretrained(task: str, seed: int, steps: int = PRETRAINING) -> dict[str, Tensor]:
+    """The weights after pretraining; untrained ones for "nothing"."""
+    model = new_model(seed)
     if task != NOTHING:
         kind = task.removesuffix(", causal")
         texts = PretrainingBatches(material().unlabelled, material().tokens, BATCH, kind, seed)
         objective = PrefixLMLoss(model, causal=task in (*CAUSAL, ONE_SIDED))
         train(objective, texts, plan(steps, seed), device="cpu", progress=False)
-    return model.state_dict(), time.process_time() - before
+    return model.state_dict()
 
 
 def make(recipe: Recipe) -> Run:
     """Fine-tune by the recipe, keep the checkpoint with the best validation BLEU, and test it."""
     data, model = material(), new_model(recipe.seed)
-    model.load_state_dict(pretrained(recipe.start, recipe.seed)[0])
+    model.load_state_dict(pretrained(recipe.start, recipe.seed))
     texts = PrefixLMBatches(
         data.labelled[: recipe.pairs], data.tokens, BATCH, seed=recipe.seed, joint=recipe.joint
     )
@@ -198,55 +197,24 @@ def gaps(part: str, start: str, size: int) -> tuple[list[tuple[float, ...]], lis
     return [trained for trained, _ in known], [held_out for _, held_out in known]
 
 
-def pairs() -> Iterable[Recipe]:
-    """With and without pretraining, over the number of labeled pairs; fine-tuning is the same for all."""
-    for seed, start, size in product(SEEDS, (DENOISING, NOTHING, NEXT), NUMBERS):
-        yield Recipe(pairs=size, start=start, seed=seed)
+def planned(**choices: Iterable[Any]) -> Callable[[], list[Recipe]]:
+    """A plan of all recipes with these values."""
+    return lambda: [Recipe(**values) for values in every(**choices)()]
 
 
-def longer() -> Iterable[Recipe]:
-    """Without pretraining, but for as many steps as pretraining and fine-tuning together."""
-    for seed, size in product(SEEDS, NUMBERS):
-        yield Recipe(pairs=size, start=NOTHING, steps=FINE_TUNING + PRETRAINING, seed=seed)
-
-
-def tasks() -> Iterable[Recipe]:
-    """The other pretraining tasks, for as many steps on the same text."""
-    for seed, task, size in product(FIRST, ("masked token", "autoencoder"), (FEW, MANY)):
-        yield Recipe(pairs=size, start=task, seed=seed)
-
-
-def directions() -> Iterable[Recipe]:
-    """Masked tokens with attention to both sides, and to the left only."""
-    for seed, task in product(SEEDS, ("masked token", ONE_SIDED)):
-        yield Recipe(pairs=MANY, start=task, seed=seed)
-
-
-def joint() -> Iterable[Recipe]:
-    """The fine-tuning loss includes the source: P(X, Y) instead of P(Y | X)."""
-    for seed, size in product(FIRST, (FEW, MANY)):
-        yield Recipe(pairs=size, start=NOTHING, joint=True, seed=seed)
-
-
-PARTS = {"pairs": pairs, "longer": longer, "tasks": tasks, "directions": directions, "joint": joint}
-
-
-class Pretraining(Experiment[Run]):
-    """The file also says how long pretraining took, by task and seed."""
-
-    def add(self, part: str, *runs: Run) -> None:
-        """Store runs, then their pretraining times."""
-        super().add(part, *runs)
-        content = self.read()
-        for start, seed in {(run.recipe.start, run.recipe.seed) for run in runs}:
-            seconds = content["pretraining seconds"].setdefault(start, {})
-            seconds.setdefault(str(seed), round(pretrained(start, seed)[1], 1))
-        storage.write(self.path, content)
-
-
-EXPERIMENT = Pretraining(
-    __file__, PARTS, make, Run, settings=lambda: {"every": EVERY, "pretraining seconds": {}}
-)
+PARTS = {
+    # with and without pretraining; fine-tuning is the same for all
+    "pairs": planned(seed=SEEDS, start=(DENOISING, NOTHING, NEXT), pairs=NUMBERS),
+    # without pretraining, but for as many steps as pretraining and fine-tuning together
+    "longer": planned(seed=SEEDS, start=[NOTHING], pairs=NUMBERS, steps=[FINE_TUNING + PRETRAINING]),
+    # the other pretraining tasks, for as many steps on the same text
+    "tasks": planned(seed=FIRST, start=("masked token", "autoencoder"), pairs=(FEW, MANY)),
+    # masked tokens with attention to both sides, and to the left only
+    "directions": planned(seed=SEEDS, start=("masked token", ONE_SIDED), pairs=[MANY]),
+    # the fine-tuning loss includes the source: P(X, Y) instead of P(Y | X)
+    "joint": planned(seed=FIRST, start=[NOTHING], pairs=(FEW, MANY), joint=[True]),
+}
+EXPERIMENT = Experiment(__file__, PARTS, make, Run, settings=lambda: {"every": EVERY})
 
 
 if __name__ == "__main__":

@@ -7,23 +7,27 @@ from functools import lru_cache
 import ipywidgets
 import torch
 from jaxtyping import Float
+from matplotlib import rcParams
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_lib.chapters.ch07_language_models.next_tokens import NextTokens
 from course_lib.experiments.real_gpt import PROMPTS
 from course_lib.generation.decoding import sample
 from course_lib.generation.sampling import next_token_probabilities
 from course_lib.models.gpt import GPT
 from course_lib.text.tokenizers import EOS, Vocabulary
 from course_lib.training.evaluation import evaluating
+from course_lib.viz.style import PALETTE
 from course_lib.widgets.explorer import Explorer, slider
 from course_lib.widgets.markup import Markup, line, shaded, span
 from course_lib.widgets.reading import Controls, encode, follow, model_of, pieces_of, prompt_controls
+from course_lib.widgets.token_map import Names
 from course_lib.widgets.token_words import shown
 from course_lib.widgets.toy_lm import PREFIXES
 
 LENGTH = 24  # most new tokens
+MOST = 10  # most candidates shown
 CUTS = ("temperature", "top_k", "top_p", "min_p")  # sampling settings, passed to `sample`
 ALL = "all"
 TEXTS = {"wikipedia": PROMPTS, "stories": PREFIXES}
@@ -131,6 +135,46 @@ def sampler_picture(
         return in_words(seen, tokens, step), below(seen, step)
 
     return update
+
+
+class NextTokens:
+    """Model probabilities as outlines, sampling probabilities as bars."""
+
+    def __init__(self, axes: Axes, tokens: Vocabulary):
+        self.tokens, self.rows = tokens, min(MOST, len(tokens))
+        axes.set(xlim=(0, 1), ylim=(self.rows - 0.5, -0.5), xticks=(0, 0.25, 0.5, 0.75, 1), yticks=())
+        axes.set_xlabel("probability of the next token")
+        rows, zeros, small = range(self.rows), [0.0] * self.rows, rcParams["xtick.labelsize"]
+        look = {"height": 0.7, "animated": True}
+        self.kept = axes.barh(rows, zeros, color=PALETTE[9], **look)
+        self.own = axes.barh(rows, zeros, fill=False, edgecolor="0.1", **look)
+        self.cut = axes.barh(rows, zeros, color="0.93", hatch="////", edgecolor="0.4", **look)
+        parts, labels = [self.kept, self.own, self.cut], ["sampling", "model", "cut off"]
+        axes.legend(parts, labels, ncols=3, loc="lower left", bbox_to_anchor=(-0.02, 0.98))
+        self.texts = [axes.text(1.03, row, "", va="center", animated=True, size=small) for row in rows]
+        self.names = Names(axes)
+
+    def draw(self, own: Float[Tensor, " vocab"], kept: Float[Tensor, " vocab"], written: int) -> None:
+        """Show the likeliest tokens, with an arrow at the generated one."""
+        best = own.topk(self.rows).indices.tolist()
+        if written not in best:
+            best[-1] = written
+        for row, i in enumerate(best):
+            p, q = own[i].item(), kept[i].item()
+            self.kept[row].set_width(q)
+            self.own[row].set_width(p if q else 0.0)
+            self.cut[row].set_width(0.0 if q else p)
+            arrow = "  ← chosen" if i == written else ""
+            text = f"{q:.2f} (model {p:.2f}){arrow}" if q else f"cut off (model {p:.2f})"
+            self.texts[row].set(text=text, weight="bold" if arrow else "normal")
+        self.names.set([shown(self.tokens, i) for i in best])
+
+    def clear(self) -> None:
+        for bar in (*self.kept, *self.own, *self.cut):
+            bar.set_width(0.0)
+        for text in self.texts:
+            text.set_text("")
+        self.names.clear()
 
 
 def in_words(seen: Sampled, tokens: Vocabulary, step: int) -> str:

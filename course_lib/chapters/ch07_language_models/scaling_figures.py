@@ -80,19 +80,15 @@ def plot_pretraining_gain(
     show(figure, alt=f"{measure} over the number of labeled pairs. {said}.")
 
 
-def _log_axes(axes: Axes, ticks: Sequence[float]) -> None:
-    """Logarithmic axes; the losses get the given ticks."""
+def _log_axes(axes: Axes, losses: Sequence[float]) -> None:
+    """Logarithmic axes, with round ticks for the losses."""
+    low, high = min(losses), max(losses)
+    step = 0.1 if high - low < 0.6 else 0.2 if high - low < 1.5 else 0.5
+    ticks = [step * i for i in range(int(np.ceil(low / step)), int(high / step) + 1)]
     axes.set(xscale="log", yscale="log")
     axes.yaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_yticks(ticks, [f"{tick:.1f}" for tick in ticks])
-
-
-def _ticks(losses: Sequence[float]) -> list[float]:
-    low, high = min(losses), max(losses)
-    step = 0.1 if high - low < 0.6 else 0.2 if high - low < 1.5 else 0.5
-    first = int(np.ceil(low / step))
-    return [step * i for i in range(first, int(high / step) + 1)]
 
 
 @style_context()
@@ -104,7 +100,7 @@ def plot_power_law(
     line = np.geomspace(min(x), max(x), 50)
     axes.plot(line, c * line**-alpha, "--", color=PALETTE[1], label=f"fitted: loss ∝ x^−{alpha:.2f}")
     axes.plot(x, losses, "o", color=PALETTE[0], label="measured")
-    _log_axes(axes, _ticks(losses))
+    _log_axes(axes, losses)
     axes.set(xlabel=xlabel, ylabel="held-out loss")
     axes.legend(loc="upper right")
     points = sorted(zip(x, losses, strict=True), key=lambda point: point[0])
@@ -154,7 +150,7 @@ def plot_sweep(
         axes.plot([tested[1]], [tested[2]], "*", color="black", markersize=11, label=name)
         said += f" It was measured at {tested[2]:.2f}."
     losses = [loss for _, _, loss in measured] + ([predicted[2]] if predicted else [])
-    _log_axes(axes, _ticks(losses))
+    _log_axes(axes, losses)
     places = sorted({d for _, d, _ in measured} | ({predicted[0]} if predicted else set()))
     axes.set_xticks(places, [f"{d / 1000:,.0f}k" for d in places])
     axes.xaxis.set_minor_locator(NullLocator())

@@ -44,8 +44,14 @@ def scaling_picture(figure: Figure, runs: list[scaling.Run], law: Law) -> Callab
     marks = 0.7 * rcParams["lines.markersize"]  # they lie close together
     sizes = sorted({run.parameters for run in runs})
     for size, color, marker in zip(sizes, PALETTE[1:], "os^v", strict=False):
-        places = _places([run for run in runs if run.parameters == size])
-        axes.plot(*places, marker, color=color, markersize=marks, label=f"measured, {size:,.0f} parameters")
+        places = [(run.tokens, run.loss) for run in runs if run.parameters == size]
+        axes.plot(
+            *zip(*places, strict=True),
+            marker,
+            color=color,
+            markersize=marks,
+            label=f"measured, {size:,.0f} parameters",
+        )
     (curve,) = axes.plot([], [], color=PALETTE[0], label="law, chosen size")
     (chosen,) = axes.plot([], [], "D", color="black", label="chosen")
     axes.set(xscale="log", xlabel="training tokens", ylabel="held-out loss")
@@ -60,10 +66,6 @@ def scaling_picture(figure: Figure, runs: list[scaling.Run], law: Law) -> Callab
         return in_words(law, parameters, tokens) + outside(runs, parameters, tokens)
 
     return update
-
-
-def _places(rows: list[scaling.Run]) -> tuple[list[Number], list[float]]:
-    return [run.tokens for run in rows], [run.loss for run in rows]
 
 
 def in_words(law: Law, parameters: Number, tokens: Number) -> str:

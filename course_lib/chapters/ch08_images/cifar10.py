@@ -12,7 +12,8 @@ Everything runs on one thread and is timed in processor time. --again makes runs
 stored in results/cifar10.json; `stored()` reads them. CIFAR-10 must be in $COURSE_DATA or in the cache.
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import fmean
@@ -109,22 +110,15 @@ def measured(
     }
 
 
-def curve(losses: Sequence[float]) -> Iterator[float]:
+def curve(losses: Sequence[float]) -> list[float]:
     """The means of equal parts of the losses, at most POINTS of them."""
-    width = -(-len(losses) // POINTS)
-    for i in range(0, len(losses), width):
-        part = losses[i : i + width]
-        yield fmean(part)
+    width = math.ceil(len(losses) / POINTS)
+    return [fmean(losses[i : i + width]) for i in range(0, len(losses), width)]
 
 
 def preset(name: str, **overrides: Any) -> tuple[ImageData, nn.Module, ImageBatches, TrainConfig]:
     """Images, loss, batches and TrainConfig of a vision preset on a CPU, with some settings changed."""
     return prepare_vision(recipe("vision", preset=name, device="cpu", **overrides))
-
-
-def as_preset(name: str, seed: int) -> dict[str, Any]:
-    """The run of a preset, unchanged."""
-    return measured(*preset(name, seed=seed), name=name)
 
 
 def fixed(name: str, seed: int) -> dict[str, Any]:
@@ -138,16 +132,6 @@ def fixed(name: str, seed: int) -> dict[str, Any]:
     return measured(images(), objective, batches, config, name=name)
 
 
-def augmented(name: str, seed: int) -> dict[str, Any]:
-    """The run of the CPU preset on few images, with one kind of augmentation."""
-    return on_few_images(name, seed, augment="" if name == "none" else name)
-
-
-def with_patches(name: str, seed: int) -> dict[str, Any]:
-    """The same with patches instead of convolutions."""
-    return on_few_images(name, seed, tokenizer="patches")
-
-
 def on_few_images(name: str, seed: int, **overrides: Any) -> dict[str, Any]:
     """The CPU preset on few images, with some settings changed."""
     data, objective, batches, config = preset(PRESETS[0], steps=STEPS, seed=seed, **overrides)
@@ -155,16 +139,16 @@ def on_few_images(name: str, seed: int, **overrides: Any) -> dict[str, Any]:
     return measured(data, objective, few, config, name=name, images=FEW)
 
 
-PARTS = {
-    "presets": (PRESETS, as_preset),
-    "fixes": (FIXES, fixed),
-    "augmentations": (AUGMENTS, augmented),
-    "tokenizers": (("patches",), with_patches),
-}
+NAMES = {"presets": PRESETS, "fixes": FIXES, "augmentations": AUGMENTS, "tokenizers": ["patches"]}
 EXPERIMENT = Experiment(
     __file__,
-    {part: every(name=names, seed=[0]) for part, (names, _) in PARTS.items()},
-    {part: make for part, (_, make) in PARTS.items()},
+    {part: every(name=names, seed=[0]) for part, names in NAMES.items()},
+    {
+        "presets": lambda name, seed: measured(*preset(name, seed=seed), name=name),
+        "fixes": fixed,
+        "augmentations": lambda name, seed: on_few_images(name, seed, augment="" if name == "none" else name),
+        "tokenizers": lambda name, seed: on_few_images(name, seed, tokenizer="patches"),
+    },
     Run,
     keys=("name", "seed"),
 )

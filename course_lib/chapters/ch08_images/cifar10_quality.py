@@ -21,17 +21,18 @@ from course_lib.experiments.runner import Experiment
 PRESETS = (("cifar10-cpu", 0), ("cifar10-cpu-long", 0), ("cifar10-cpu", 1))  # names and seeds
 
 
-def planned() -> list[dict[str, Any]]:
-    """The presets."""
-    return [{"name": name, "seed": seed} for name, seed in PRESETS]
-
-
 def make(name: str, seed: int) -> dict[str, Any]:
     """The run of a preset."""
     return measured(*preset(name, seed=seed, precision="bf16"), name=name)
 
 
-EXPERIMENT = Experiment(__file__, {"presets": planned}, make, dict, keys=("name", "seed"))
+EXPERIMENT = Experiment(
+    __file__,
+    {"presets": lambda: [{"name": name, "seed": seed} for name, seed in PRESETS]},
+    make,
+    dict,
+    keys=("name", "seed"),
+)
 
 
 def stored() -> dict[str, list[Any]]:

@@ -117,8 +117,7 @@ def attention_picture(
         on_image = image_of(weights, title=title, picture=heated(shown.pixels, weights), **look)
         numbers = image_of(weights, title=f"weights, largest: {look['high']:.2f}", numbers=True, **look)
         maps.show_maps([on_image, numbers, likeliest(shown.probabilities, classes)])
-        said = in_words(shown, image, classes) + of_weights(weights, layer, head)
-        return said + of_patch(weights, patch)
+        return in_words(shown, image, classes) + of_weights(weights, layer, head, patch)
 
     return update
 
@@ -151,24 +150,21 @@ def in_words(shown: Look, number: int, classes: Sequence[str]) -> str:
     )
 
 
-def of_weights(weights: Float[Tensor, "rows columns"], layer: int, head: int | str) -> str:
-    """Status line, second part: the largest weight, and the weight on the class token itself."""
+def of_weights(weights: Float[Tensor, "rows columns"], layer: int, head: int | str, patch: Place) -> str:
+    """Status line, second part: the largest weight, that on the class token, and that on a chosen patch."""
     place = {MEAN: "mean of the heads", ROLLOUT: "rollout up to this layer"}.get(head, f"head {head}")
     most, where = weights.flatten().max(dim=0)
     row, column = divmod(int(where), weights.shape[1])
-    return (
+    uniform = 1 / (weights.numel() + 1)
+    said = (
         f"Layer {layer}, {place}: the class token gives itself a weight of {1 - weights.sum():.2f}. Of the "
         f"patches, the one in row {row + 1}, column {column + 1} gets the most, {most:.2f}. Uniform weights "
-        f"would be {1 / (weights.numel() + 1):.2f}."
+        f"would be {uniform:.2f}."
     )
-
-
-def of_patch(weights: Float[Tensor, "rows columns"], patch: Place) -> str:
-    """Status line, third part: the weight on the chosen patch; empty without one."""
     if patch.row is None or patch.column is None:
-        return ""
+        return said
     weight = weights[patch.row, patch.column].item()
     return (
-        f" The framed patch, in row {patch.row + 1}, column {patch.column + 1}, gets {weight:.3f}: "
+        f"{said} The framed patch, in row {patch.row + 1}, column {patch.column + 1}, gets {weight:.3f}: "
         f"{weight * (weights.numel() + 1):.1f} times a uniform weight."
     )

@@ -1,20 +1,22 @@
-"""Confusion matrix of an image classifier, with the images in each cell."""
+"""Confusion matrix of an image classifier, on original and changed images, with those in each cell."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import ipywidgets
 import numpy as np
+import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from course_lib.chapters.ch08_images.digits_vit import classifier_of
 from course_lib.chapters.ch08_images.patch_picture import montage
-from course_lib.chapters.ch08_images.perturbations import CHANGES, Outcome, outcome
 from course_lib.datasets import ImageSplit
 from course_lib.models.vit import ViT
+from course_lib.tasks.image_classification import confusion_matrix, predict
 from course_lib.widgets.attention_map import AttentionMap
 from course_lib.widgets.explorer import slider
 from course_lib.widgets.heatmap import Heatmap, Place
@@ -23,6 +25,47 @@ from course_lib.widgets.map_explorer import MapExplorer
 ACROSS, MOST = 5, 15  # images in a line, and in all, shown for a cell
 CELL = 64  # pixels: largest width of an image
 LIKELIEST = 3  # classes named for an image
+NOISE = 60.0  # standard deviation of the noise, for pixels from 0 to 255
+Pixels = UInt8[Tensor, "images channels height width"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Images as shown to the model, their labels and the predicted probabilities."""
+
+    pixels: Pixels
+    labels: Int[Tensor, " images"]
+    probabilities: Float[Tensor, "images classes"]
+
+    def matrix(self) -> Int[Tensor, "classes classes"]:
+        classes = self.probabilities.shape[1]
+        return confusion_matrix(self.labels, self.probabilities.argmax(dim=-1), classes)
+
+    def behind(self, true: int, taken: int) -> list[int]:
+        """Indices of the images in a cell: errors by falling confidence, correct ones by rising."""
+        inside = (self.labels == true) & (self.probabilities.argmax(dim=-1) == taken)
+        numbers = inside.nonzero()[:, 0]
+        order = self.probabilities[numbers, taken].argsort(descending=true != taken, stable=True)
+        return numbers[order].tolist()
+
+
+def outcome(model: ViT, split: ImageSplit, change: Callable[[Pixels], Pixels]) -> Outcome:
+    pixels = change(split.pixels)
+    return Outcome(pixels.cpu(), split.labels.cpu(), predict(model, pixels).softmax(dim=-1).cpu())
+
+
+def noisy(pixels: Pixels) -> Pixels:
+    """Gaussian noise added to each pixel, with a fixed seed."""
+    noise = torch.randn(pixels.shape, generator=torch.Generator().manual_seed(0)).to(pixels.device)
+    return (pixels + NOISE * noise).clamp(0, 255).to(torch.uint8)
+
+
+CHANGES: dict[str, Callable[[Pixels], Pixels]] = {
+    "original": lambda pixels: pixels,
+    "one pixel to the right": lambda pixels: F.pad(pixels, (1, -1)),  # the new first column is 0
+    "half the contrast": lambda pixels: pixels // 2,
+    "with noise": noisy,
+}
 
 
 def confusion_explorer(
@@ -75,7 +118,7 @@ def confusion_picture(
         title = f"{true} predicted as {taken}: {len(inside)} of {counts[row].sum()}"
         images = gallery(shown, inside[:MOST], row, column, classes, title)
         maps.show_maps([matrix(counts, row, column, classes), images])
-        return in_words(shown, counts, inside, (row, column), classes, change) + of_image(images, selected)
+        return in_words(shown, row, column, classes, change) + of_image(images, selected)
 
     return update
 
@@ -108,6 +151,9 @@ def gallery(
     asked = list(dict.fromkeys((column, row)))  # a single class on the diagonal
     weights = F.pad(probabilities[:, column], (0, left_over), value=math.nan).view(-1, ACROSS)
 
+    side = shown.pixels.shape[-1]  # there is space below each image for the numbers
+    right, below = math.ceil(side / 16), math.ceil(0.3 * len(asked) * side)
+
     def in_lines(texts: Iterable[str]) -> list[list[str]]:
         return np.reshape([*texts, *[""] * left_over], weights.shape).tolist()
 
@@ -121,7 +167,7 @@ def gallery(
         numbers=True,
         texts=in_lines("\n".join(f"{p:.2f}" for p in both) for both in probabilities[:, asked].tolist()),
         descriptions=in_lines(named(each, classes) for each in probabilities),
-        picture=with_margins(shown.pixels[inside], len(asked)) if inside else None,
+        picture=montage(shown.pixels[inside], ACROSS, right, below) if inside else None,
     )
 
 
@@ -133,26 +179,11 @@ def named(probabilities: Float[Tensor, " classes"], classes: Sequence[str]) -> s
     )
 
 
-def with_margins(
-    pixels: UInt8[Tensor, "images channels height width"], lines: int
-) -> UInt8[np.ndarray, "rows columns 4"]:
-    """Images with space to their right, and below for so many lines of text."""
-    side = pixels.shape[-1]
-    return montage(pixels, ACROSS, right=math.ceil(side / 16), below=math.ceil(0.3 * lines * side))
-
-
-def in_words(
-    shown: Outcome,
-    counts: Int[Tensor, "classes classes"],
-    inside: list[int],
-    cell: tuple[int, int],
-    classes: Sequence[str],
-    change: str,
-) -> str:
+def in_words(shown: Outcome, row: int, column: int, classes: Sequence[str], change: str) -> str:
     """Status line: accuracy, predictions for the true class, and the order of the images shown."""
-    row, column = cell
-    total, of_class = int(counts.sum()), int(counts[row].sum())
-    true, taken, right = classes[row], classes[column], int(counts.trace())
+    counts, inside = shown.matrix(), shown.behind(row, column)
+    total, of_class, right = int(counts.sum()), int(counts[row].sum()), int(counts.trace())
+    true, taken = classes[row], classes[column]
     others = [(int(n), classes[i]) for i, n in enumerate(counts[row]) if n and i != row]
     errors = ", ".join(f"{n} as {name}" for n, name in sorted(others, key=lambda one: -one[0]))
     head = (

@@ -76,7 +76,12 @@ def pictures_of(
         return examples()
     if isinstance(pixels, str | Path):
         return {"your picture": from_file(Path(pixels))} | examples()
-    return {f"image {i + 1}": picture for i, picture in enumerate(check(pixels))}
+    channels, height, width = pixels.shape[1:]
+    if height != width or channels not in CHANNELS:
+        raise ValueError(
+            f"images of {height}×{width} pixels with {channels} channels: need square ones, 1 or 3 channels"
+        )
+    return {f"image {i + 1}": picture for i, picture in enumerate(pixels)}
 
 
 def from_file(path: Path, box: tuple[int, int, int, int] | None = None) -> Picture:
@@ -107,18 +112,6 @@ def examples() -> dict[str, Picture]:
     return found
 
 
-def check(
-    pixels: UInt8[Tensor, "images channels height width"],
-) -> UInt8[Tensor, "images channels side side"]:
-    """Return the images. Raises ValueError unless they are square, with 1 or 3 channels."""
-    channels, height, width = pixels.shape[1:]
-    if height != width or channels not in CHANNELS:
-        raise ValueError(
-            f"images of {height}×{width} pixels with {channels} channels: need square ones, 1 or 3 channels"
-        )
-    return pixels
-
-
 def sizes(side: int) -> list[int]:
     """Patch sizes that divide this side length into at most `MOST` patches.
 
@@ -142,24 +135,21 @@ def keep_valid(controls: dict[str, ipywidgets.Widget], pictures: dict[str, Pictu
     """Limit the options of each control to what the controls before it allow."""
     image, patch, stride, token, _ = controls.values()
 
-    def side() -> int:
-        return pictures[image.value].shape[1]
-
     def new_image(change: dict | None = None) -> None:
-        wanted, fitting = patch.value, sizes(side())
+        wanted, fitting = patch.value, sizes(pictures[image.value].shape[1])
         if list(patch.options) != fitting:
             patch.options = fitting
             patch.value = wanted if wanted in fitting else fitting[len(fitting) // 2]
         new_patch()
 
     def new_patch(change: dict | None = None) -> None:
-        fitting = strides(side(), patch.value)
+        fitting = strides(pictures[image.value].shape[1], patch.value)
         if list(stride.options) != fitting:
             stride.options = fitting
         new_stride()
 
     def new_stride(change: dict | None = None) -> None:
-        most = tokens_across(side(), patch.value, stride.value) ** 2
+        most = tokens_across(pictures[image.value].shape[1], patch.value, stride.value) ** 2
         token.value = min(token.value, most)
         set_most(token, most)
 

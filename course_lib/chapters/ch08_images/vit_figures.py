@@ -1,11 +1,13 @@
 """Figures of chapter 8: patches, the vision Transformer, its training, the confusion matrix, ablations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jaxtyping import Int, UInt8
+from jaxtyping import Float, Int, UInt8
 from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
 from torch import Tensor
 
 from course_lib.viz.diagrams import MIDDLE
@@ -15,11 +17,12 @@ from course_lib.viz.trends import trend
 
 GRID, EVALUATED = PALETTE[1], PALETTE[2]
 MARKERS = "os^Dv"
+Image = UInt8[Tensor, "channels height width"]
 Images = UInt8[Tensor, "images channels height width"]
 
 
 @style_context()
-def plot_patches(image: UInt8[Tensor, "channels height width"], size: int, alt: str) -> None:
+def plot_patches(image: Image, size: int, alt: str) -> None:
     """Show an image with the grid of its patches, and below it the patches as a sequence."""
     side = image.shape[-1] // size
     figure = plt.figure(figsize=(6.4, 3.2))
@@ -65,26 +68,18 @@ def plot_training(losses: Sequence[float], evaluations: Sequence[Mapping[str, fl
     figure, (above, below) = plt.subplots(2, 1, figsize=(5.6, 4.0), sharex=True)
     above.plot(range(1, len(losses) + 1), losses, linewidth=1)
     above.set(ylabel="training loss", ylim=(0, 2.5))
-    steps = [score["step"] for score in evaluations]
-    below.plot(steps, [score["accuracy"] for score in evaluations], "o-", color=EVALUATED)
+    accuracies = [score["accuracy"] for score in evaluations]
+    below.plot([score["step"] for score in evaluations], accuracies, "o-", color=EVALUATED)
     below.set(xlabel="step", ylabel="validation accuracy", ylim=(0, 1.03))
+    # of a run that succeeds, only what every machine gives
+    learned = losses and np.mean(losses[-20:]) < 0.3 < losses[0]
+    falls = f"falls from {losses[0]:.1f} to below 0.3" if learned else trend(losses)
+    reads = accuracies and max(0.8, accuracies[0]) < accuracies[-1]
+    rises = "rises to more than 8 in 10" if reads else trend(accuracies, 2)
     show(
         figure,
-        alt=f"Above, the training loss over the steps {_loss_in_words(losses)}. Below, the validation "
-        f"accuracy {_accuracy_in_words([score['accuracy'] for score in evaluations])}.",
+        alt=f"Above, the training loss over the steps {falls}. Below, the validation accuracy {rises}.",
     )
-
-
-def _loss_in_words(losses: Sequence[float]) -> str:
-    """Of a run that succeeds, only what every machine gives."""
-    at_the_end = losses[-20:]
-    succeeds = losses and sum(at_the_end) / len(at_the_end) < 0.3 < losses[0]
-    return f"falls from {losses[0]:.1f} to below 0.3" if succeeds else trend(losses)
-
-
-def _accuracy_in_words(accuracies: Sequence[float | int]) -> str:
-    succeeds = accuracies and max(0.8, accuracies[0]) < accuracies[-1]
-    return "rises to more than 8 in 10" if succeeds else trend(accuracies, 2)
 
 
 @style_context()
@@ -92,14 +87,12 @@ def plot_confusion(table: Int[Tensor, "classes classes"], classes: Sequence[str]
     """Show a confusion matrix: counts, and a shade for the fraction of the row."""
     figure, axes = plt.subplots(figsize=(5, 4.6))
     fractions = table / table.sum(dim=1, keepdim=True).clamp(min=1)
-    axes.imshow(fractions.numpy(), cmap="Blues", vmin=0, vmax=1)
-    for (row, column), count in np.ndenumerate(table.numpy()):
-        color = "white" if fractions[row, column] > 0.6 else "black" if count else "0.75"
-        axes.text(column, row, str(count), color=color, **MIDDLE)
-    axes.set_xticks(range(len(classes)), classes)
-    axes.set_yticks(range(len(classes)), classes)
-    axes.set(xlabel="predicted class", ylabel="true class")
-    axes.grid(visible=False)
+
+    def cell(row: int, column: int) -> tuple[str, str]:
+        pale = "black" if table[row, column] else "0.75"
+        return str(table[row, column].item()), "white" if fractions[row, column] > 0.6 else pale
+
+    draw_confusion(axes, fractions, 1, cell, classes)
     right, total = int(table.trace()), int(table.sum())
     many = "Nearly all images lie" if right > 0.9 * total else f"{right:,} of {total:,} images lie"
     show(
@@ -146,10 +139,33 @@ def plot_ways(scores: Mapping[str, Sequence[float]], chance: float) -> None:
     )
 
 
-def draw_image(axes: Axes, image: UInt8[Tensor, "channels height width"]) -> None:
-    """Draw a small gray or color image, without ticks."""
-    picture = image.float().permute(1, 2, 0) / 255
-    axes.imshow(picture.expand(-1, -1, 3).numpy(), vmin=0, vmax=1)
-    axes.set(xticks=[], yticks=[])
-    axes.spines[:].set_visible(False)
+def draw_confusion(
+    axes: Axes,
+    shades: Float[Tensor, "classes classes"],
+    most: int,
+    cell: Callable[[int, int], tuple[str, str]],
+    classes: Sequence[str],
+    rotation: int = 0,
+) -> None:
+    """Draw a confusion matrix. most: the darkest shade. cell: text and color by row and column."""
+    axes.imshow(shades.numpy(), cmap="Blues", vmin=0, vmax=most)
+    for row, column in np.ndindex(*shades.shape):
+        text, color = cell(row, column)
+        axes.text(column, row, text, color=color, **MIDDLE)
+    axes.set(xlabel="predicted class", ylabel="true class")
+    axes.set_xticks(range(len(classes)), classes, rotation=rotation)
+    axes.set_yticks(range(len(classes)), classes)
     axes.grid(visible=False)
+
+
+def draw_image(axes: Axes, image: Image, title: str = "") -> None:
+    """Draw a small gray or color image without a frame."""
+    draw_bare(axes, (image.float().permute(1, 2, 0) / 255).expand(-1, -1, 3), title)
+    axes.spines[:].set_visible(False)
+
+
+def draw_bare(axes: Axes, values: Any, title: str = "", **look: Any) -> AxesImage:
+    """Draw an image or a map without ticks."""
+    axes.set(xticks=[], yticks=[], title=title)
+    axes.grid(visible=False)
+    return axes.imshow(np.asarray(values), **look)

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 from jaxtyping import Float
-from matplotlib.axes import Axes
 from torch import Tensor
 
+from course_lib.chapters.ch08_images.vit_figures import draw_bare
 from course_lib.viz.figures import show, show_picture
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import courses
@@ -36,14 +36,10 @@ def plot_looks(
         len(images), 1 + len(maps), figsize=(1.3 * (1 + len(maps)), 1.25 * len(images) + 0.3), squeeze=False
     )
     for i, row in enumerate(panels):
-        row[0].imshow(images[i], cmap="gray")
-        for axes, weights in zip(row[1:], maps.values(), strict=True):
-            axes.imshow(weights[i], cmap="Blues", vmin=0, vmax=float(weights[i].max()))
-        for axes in row:
-            axes.set(xticks=[], yticks=[])
-            axes.grid(visible=False)
-    for axes, title in zip(panels[0], ("image", *maps), strict=True):
-        axes.set_title(title)
+        draw_bare(row[0], images[i], "" if i else "image", cmap="gray")
+        for axes, (title, weights) in zip(row[1:], maps.items(), strict=True):
+            look = {"cmap": "Blues", "vmin": 0, "vmax": float(weights[i].max())}
+            draw_bare(axes, weights[i], "" if i else title, **look)
     show(
         figure,
         alt=f"{len(images)} images, and beside each, maps over its patches for {', '.join(maps)}. Darker "
@@ -56,9 +52,7 @@ def plot_images(images: Mapping[str, Float[Tensor, "height width"]]) -> None:
     """Show images side by side. images: by title."""
     figure, panels = plt.subplots(1, len(images), figsize=(1.55 * len(images), 1.9), squeeze=False)
     for axes, (title, image) in zip(panels[0], images.items(), strict=True):
-        axes.imshow(image, cmap="gray", vmin=-1, vmax=1)
-        axes.set(xticks=[], yticks=[], title=title)
-        axes.grid(visible=False)
+        draw_bare(axes, image, title, cmap="gray", vmin=-1, vmax=1)
     show(figure, alt=f"One digit {len(images)} times: {', '.join(images)}.")
 
 
@@ -70,40 +64,32 @@ def plot_occlusion(runs: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], 
     patches. start: mean accuracy with none.
     """
     figure, panels = plt.subplots(1, len(runs), figsize=(6.4, 3.5), sharey=True, squeeze=False)
+    curves: dict[str, list[float]] = {}
     for axes, (title, orders) in zip(panels[0], runs.items(), strict=True):
         for (name, several), style, color in zip(orders.items(), STYLES, PALETTE, strict=False):
             values = np.asarray(several)
             x = np.arange(values.shape[1] + 1)
-            mean = np.concatenate([[start], values.mean(axis=0)])
-            axes.plot(x, mean, style, color=color, label=name)
+            curves[f"{title}, {name}"] = [start, *values.mean(axis=0).tolist()]
+            axes.plot(x, curves[f"{title}, {name}"], style, color=color, label=name)
             axes.fill_between(x[1:], values.min(axis=0), values.max(axis=0), color=color, alpha=0.2)
         axes.set(title=title, xlabel="patches per image", ylim=(0, 1.05), xticks=x)
     panels[0][0].set_ylabel("accuracy")
     figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     names = ", ".join(next(iter(runs.values())))
-    show(
-        figure,
-        alt=f"Accuracy over the number of patches, for {' and '.join(runs)}, with one curve for each choice "
-        f"of patches: {names}. {_occlusion_in_words(runs, start)}",
-    )
-
-
-def _occlusion_in_words(runs: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], start: float) -> str:
-    curves = {
-        f"{title}, {name}": [start, *np.mean(several, axis=0).tolist()]
-        for title, orders in runs.items()
-        for name, several in orders.items()
-    }
     most, least = (
         [curve[-1] for name, curve in curves.items() if name.endswith(f", {order} attended")]
         for order in ("most", "least")
     )
-    if most and least and max(most) < start - 0.3 and min(least) > start - 0.1:
-        return (
-            "The curve of the most attended patches falls steeply, and that of the least attended ones "
-            "stays high."
-        )
-    return courses(curves, 2)
+    steep = most and least and max(most) < start - 0.3 and min(least) > start - 0.1
+    said = (
+        "The curve of the most attended patches falls steeply, and that of the least attended ones "
+        "stays high."
+    )
+    show(
+        figure,
+        alt=f"Accuracy over the number of patches, for {' and '.join(runs)}, with one curve for each choice "
+        f"of patches: {names}. {said if steep else courses(curves, 2)}",
+    )
 
 
 @style_context()
@@ -111,20 +97,14 @@ def plot_similarities(similar: Mapping[str, Float[Tensor, "rows columns rows col
     """Show the cosine similarity of each position embedding to all others. similar: by title."""
     figure = plt.figure(figsize=(6.4, 3.4))
     parts = figure.subfigures(1, len(similar), width_ratios=[1.0] * (len(similar) - 1) + [1.3])
-    panels: list[Axes] = []
     itself: list[bool] = []
     for part, (title, maps) in zip(np.atleast_1d(parts), similar.items(), strict=True):
         rows, columns = maps.shape[:2]
         part.suptitle(title)
         for axes, one in zip(part.subplots(rows, columns).flat, maps.flatten(0, 1), strict=True):
-            drawn = axes.imshow(one, cmap="RdBu_r", vmin=-1, vmax=1)
-            axes.set(xticks=[], yticks=[])
-            axes.grid(visible=False)
-            panels.append(axes)
-        for i, one in enumerate(maps.flatten(2).flatten(0, 1)):
-            itself.append(bool(one[i] >= one.max() - 1e-5))
-        last = part
-    last.colorbar(drawn, ax=panels[-rows * columns :], label="cosine similarity", shrink=0.8)
+            drawn = draw_bare(axes, one, cmap="RdBu_r", vmin=-1, vmax=1)
+        itself += [bool(one[i] >= one.max() - 1e-5) for i, one in enumerate(maps.flatten(2).flatten(0, 1))]
+    part.colorbar(drawn, ax=part.axes, label="cosine similarity", shrink=0.8)
     said = "Each position is" if all(itself) else f"{sum(itself)} of {len(itself)} positions are each"
     show(
         figure,
@@ -140,13 +120,8 @@ def plot_distances(reach: Float[Tensor, "layers heads"], even: float) -> None:
     figure, axes = plt.subplots(figsize=(5.4, 3.0))
     layers = range(1, len(reach) + 1)
     for head, (marker, color) in enumerate(zip("os^D", PALETTE, strict=False)):
-        axes.plot(
-            [i + 0.08 * (head - 1.5) for i in layers],
-            reach[:, head],
-            marker,
-            color=color,
-            label=f"head {head + 1}",
-        )
+        x = [i + 0.08 * (head - 1.5) for i in layers]
+        axes.plot(x, reach[:, head], marker, color=color, label=f"head {head + 1}")
     axes.axhline(even, color="0.4", linestyle="--", linewidth=1.2, label="evenly")
     axes.set(xticks=layers, xlabel="layer", ylabel="mean distance, pixels", ylim=(0, 1.3 * even))
     axes.legend(ncols=3, loc="lower center")

@@ -6,11 +6,12 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jaxtyping import Float, UInt8
+from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
+from course_lib.chapters.ch08_images.vit_figures import Image, Images, draw_bare, draw_confusion
 from course_lib.viz.figures import show
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import span, trend
@@ -20,9 +21,7 @@ MARKERS = "osD^v"
 
 
 @style_context()
-def plot_shifted_patches(
-    before: UInt8[Tensor, "channels height width"], after: UInt8[Tensor, "channels height width"], patch: int
-) -> None:
+def plot_shifted_patches(before: Image, after: Image, patch: int) -> None:
     """Show an image and a changed one, cut into patches, with a cross in each patch that is different."""
     figure, panels = plt.subplots(1, 2, figsize=(5.4, 3.0))
     side, different = before.shape[-1], 0
@@ -47,7 +46,7 @@ def plot_shifted_patches(
 
 @style_context()
 def plot_moved_features(
-    images: Mapping[str, UInt8[Tensor, "channels height width"]],
+    images: Mapping[str, Image],
     features: Float[Tensor, "images maps height width"],
 ) -> None:
     """Show images, each with the five feature maps that are largest for the first one, and their means.
@@ -59,9 +58,8 @@ def plot_moved_features(
     for row, (line, (name, image)) in enumerate(zip(panels, images.items(), strict=True)):
         _draw(line[0], image, name)
         for axes, number in zip(line[1:], means[0].argsort(descending=True).tolist(), strict=False):
-            axes.imshow(features[row, number].numpy(), cmap="Blues", vmin=0, vmax=float(features.max()))
-            axes.set(xticks=[], yticks=[], title=f"mean {means[row, number]:.1f}")
-            axes.grid(visible=False)
+            title, look = f"mean {means[row, number]:.1f}", {"vmin": 0, "vmax": float(features.max())}
+            draw_bare(axes, features[row, number], title, cmap="Blues", **look)
     first, changed, other = means[:3]
     near = (first - changed).norm() < 0.75 * (first - other).norm()
     show(
@@ -76,22 +74,21 @@ def plot_moved_features(
 def plot_by_images(accuracies: Mapping[int, Sequence[float | int]]) -> None:
     """Show test accuracy over the number of training images: one point per seed, a line through the means."""
     figure, axes = plt.subplots(figsize=(5.6, 3.2))
-    counts = list(accuracies)
+    counts, means = list(accuracies), [sum(runs) / len(runs) for runs in accuracies.values()]
     for count, runs in accuracies.items():
         axes.semilogx([count] * len(runs), runs, "o", color=FIRST, alpha=0.6)
-    axes.semilogx(counts, [np.mean(runs) for runs in accuracies.values()], "-", color=FIRST, label="test")
+    axes.semilogx(counts, means, "-", color=FIRST, label="test")
     axes.axhline(1, color=SECOND, linestyle="--", label="training images")
     axes.set(xlabel="training images", ylabel="accuracy", ylim=(0, 1.05))
     axes.set_xticks(counts, [f"{count:,}" for count in counts])
     axes.minorticks_off()
     axes.legend(loc="lower right")
     seeds = span([len(runs) for runs in accuracies.values()])
-    means = [sum(runs) / len(runs) for runs in accuracies.values()]
-    rises = all(before < after for before, after in pairwise(means))
+    line = "rises" if all(before < after for before, after in pairwise(means)) else trend(means, 2)
     show(
         figure,
         alt=f"Test accuracy over the number of training images, {counts[0]} to {counts[-1]:,}, with {seeds} "
-        f"points at each, one per seed. The line through the means {'rises' if rises else trend(means, 2)}. "
+        f"points at each, one per seed. The line through the means {line}. "
         f"{'Above it, a' if max(means) < 1 else 'A'} dashed line at 1: the accuracy on the training images.",
     )
 
@@ -142,7 +139,7 @@ def plot_checkpoint_losses(
 
 @style_context()
 def plot_mixtures(
-    rows: Mapping[str, tuple[UInt8[Tensor, "images channels height width"], Float[Tensor, "images classes"]]],
+    rows: Mapping[str, tuple[Images, Float[Tensor, "images classes"]]],
 ) -> None:
     """Show rows of images, each with the classes that its label mixes."""
     count = len(next(iter(rows.values()))[0])
@@ -166,15 +163,11 @@ def plot_mixtures(
 def plot_confusion_percent(percent: Float[Tensor, "classes classes"], classes: Sequence[str]) -> None:
     """Show a confusion matrix whose rows sum to 100."""
     figure, axes = plt.subplots(figsize=(6.2, 5.2))
-    axes.imshow(percent.numpy(), cmap="Blues", vmin=0, vmax=100)
-    for i, row in enumerate(percent.tolist()):
-        for j, value in enumerate(row):
-            color = "white" if value > 55 else "black"
-            axes.text(j, i, f"{value:.0f}", ha="center", va="center", color=color)
-    axes.set(xlabel="predicted class", ylabel="true class")
-    axes.set_xticks(range(len(classes)), classes, rotation=90)
-    axes.set_yticks(range(len(classes)), classes)
-    axes.grid(visible=False)
+
+    def cell(row: int, column: int) -> tuple[str, str]:
+        return f"{percent[row, column]:.0f}", "white" if percent[row, column] > 55 else "black"
+
+    draw_confusion(axes, percent, 100, cell, classes, rotation=90)
     dark = int((percent.diag() > 50).sum())
     off = percent.nan_to_num().fill_diagonal_(-1)
     true, taken = divmod(int(off.argmax()), len(classes))
@@ -217,7 +210,5 @@ def diagram_convolutional_tokens(pixels: int = 16, patch: int = 4) -> None:
     )
 
 
-def _draw(axes: Axes, image: UInt8[Tensor, "channels height width"], title: str) -> None:
-    axes.imshow(image[0].numpy(), cmap="gray", vmin=0, vmax=255)
-    axes.set(xticks=[], yticks=[], title=title)
-    axes.grid(visible=False)
+def _draw(axes: Axes, image: Image, title: str) -> None:
+    draw_bare(axes, image[0], title, cmap="gray", vmin=0, vmax=255)

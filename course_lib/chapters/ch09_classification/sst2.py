@@ -31,6 +31,7 @@ from course_lib.training.config import TrainConfig
 from course_lib.training.early_stopping import KeepBest
 
 MAX_TOKENS = 200  # two sentences in pretraining
+GRAMS = {"words": 1, "words and bigrams": 2}  # the longest that are counted
 PIECES, WORDS = "word pieces", "whole words"
 VOCAB = {PIECES: 5000, WORDS: 10_000}
 SIZES = {
@@ -41,43 +42,44 @@ SEEDS = (0, 1, 2)
 PRETRAINING, FINE_TUNING, EVERY = 900, 350, 50  # steps
 
 
-def bag_of_words(data: LabelledData) -> list[dict[str, Any]]:
-    """Logistic regression on bags of words, without and with bigrams, regularized by validation."""
-    found = []
-    for name, longest in (("words", 1), ("words and bigrams", 2)):
-        counts = CountVectorizer(ngram_range=(1, longest), token_pattern=r"\S+", binary=True)
-        train_counts = counts.fit_transform(data.train.sentences)
-        validation, test = (counts.transform(part.sentences) for part in (data.validation, data.test))
-        models = [
-            LogisticRegression(C=c, max_iter=1000).fit(train_counts, data.train.labels)
-            for c in (0.03, 0.1, 0.3, 1.0)
-        ]
-        best = max(models, key=lambda model: model.score(validation, data.validation.labels))
-        scores = {
-            part: round(100 * best.score(x, getattr(data, part).labels), 2)
-            for part, x in (("validation", validation), ("test", test))
-        }
-        found.append({"counts": name, **scores})
-    return found
+@cache
+def material() -> LabelledData:
+    """The sentences of SST-2."""
+    return load_labelled("sst2")
 
 
-def encoder_run(
-    data: LabelledData, kind: str = PIECES, pretrained: bool = False, seed: int = 0
-) -> dict[str, Any]:
+def bag_of_words(counts: str) -> dict[str, Any]:
+    """Logistic regression on bags of words, without or with bigrams, regularized by validation."""
+    data = material()
+    vectors = CountVectorizer(ngram_range=(1, GRAMS[counts]), token_pattern=r"\S+", binary=True)
+    train = vectors.fit_transform(data.train.sentences)
+    models = [
+        LogisticRegression(C=c, max_iter=1000).fit(train, data.train.labels) for c in (0.03, 0.1, 0.3, 1.0)
+    ]
+
+    def score(model: LogisticRegression, part: str) -> float:
+        split = getattr(data, part)
+        return round(100 * model.score(vectors.transform(split.sentences), split.labels), 2)
+
+    best = max(models, key=lambda model: score(model, "validation"))
+    return {"counts": counts, "validation": score(best, "validation"), "test": score(best, "test")}
+
+
+def encoder(tokens: str, pretrained: bool, seed: int) -> dict[str, Any]:
     """One training run; the checkpoint with the best validation accuracy is tested.
 
-    kind: of tokens, "word pieces" or "whole words".
+    tokens: "word pieces" or "whole words".
     """
-    start = time.process_time()
-    made = "bpe" if kind == PIECES else "words"
-    tokens = Tokenizer.train(data.train.sentences, vocab=VOCAB[kind], kind=made)
-    parts = (data.train, data.validation, data.test)
-    ids = [tokens.encode_batch(part.sentences) for part in parts]
+    start, data = time.process_time(), material()
+    made = "bpe" if tokens == PIECES else "words"
+    tokenizer = Tokenizer.train(data.train.sentences, vocab=VOCAB[tokens], kind=made)
+    ids = [tokenizer.encode_batch(part.sentences) for part in (data.train, data.validation, data.test)]
     torch.manual_seed(seed)
-    encoder = TextEncoder(EncoderConfig(vocab=len(tokens) + 1, max_tokens=MAX_TOKENS, **SIZES[kind]))
+    config = EncoderConfig(vocab=len(tokenizer) + 1, max_tokens=MAX_TOKENS, **SIZES[tokens])
+    encoder = TextEncoder(config)
     form = {"optimizer": "muon", "precision": "fp32", "seed": seed, "average": 0.98}
     if pretrained:
-        texts = PretrainingBatches(data.train.sentences, tokens, 32, "masked token", seed)
+        texts = PretrainingBatches(data.train.sentences, tokenizer, 32, "masked token", seed)
         plan = TrainConfig(steps=PRETRAINING, lr=5e-3, warmup=50, **form)
         learn(PrefixLMLoss(encoder, causal=False), texts, plan)
     model = TextClassifier(encoder, classes=2, pooling="mean")
@@ -90,25 +92,9 @@ def encoder_run(
     scores = {"validation": round(100 * validation, 2), "test": round(100 * test, 2)}
     parameters = sum(p.numel() for p in model.parameters())
     return {
-        "tokens": kind, "pretrained": pretrained, "seed": seed, **scores, "parameters": parameters,
+        "tokens": tokens, "pretrained": pretrained, "seed": seed, **scores, "parameters": parameters,
         "seconds": round(time.process_time() - start, 1),
     }  # fmt: skip
-
-
-@cache
-def material() -> LabelledData:
-    """The sentences of SST-2."""
-    return load_labelled("sst2")
-
-
-def bags(**recipe: str) -> list[dict[str, Any]]:
-    """The runs of both bags of words."""
-    return bag_of_words(material())
-
-
-def encoder(tokens: str, pretrained: bool, seed: int) -> dict[str, Any]:
-    """The run of an encoder."""
-    return encoder_run(material(), tokens, pretrained, seed)
 
 
 def encoders() -> list[dict[str, Any]]:
@@ -119,8 +105,8 @@ def encoders() -> list[dict[str, Any]]:
 
 EXPERIMENT = Experiment(
     __file__,
-    {"bag of words": every(counts=("words", "words and bigrams")), "encoder": encoders},
-    {"bag of words": bags, "encoder": encoder},
+    {"bag of words": every(counts=GRAMS), "encoder": encoders},
+    {"bag of words": bag_of_words, "encoder": encoder},
     dict,
     keys=("counts", "tokens", "pretrained", "seed"),
     settings=lambda: {"sentences": {p: len(getattr(material(), p)) for p in ("train", "validation", "test")}},

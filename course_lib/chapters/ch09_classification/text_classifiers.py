@@ -51,9 +51,9 @@ HOW: dict[str, dict[str, Any]] = {  # one optimizer for all, so that the results
 RATES = (1e-3, 3e-3, 1e-2, 3e-2)  # learning rates that LoRA and fine-tuning are compared at
 
 
-def pooling_run(data: LabelledData, variant: str, seed: int, steps: int = STEPS) -> dict[str, Any]:
+def pooling_run(variant: str, seed: int, steps: int = STEPS) -> dict[str, Any]:
     """Train one classifier on all labels: validation accuracy along the way, test accuracy at the end."""
-    start = time.process_time()
+    start, data = time.process_time(), load_labelled("reviews")
     tokenizer = Tokenizer.train(data.train.sentences, vocab=1000, kind="words")
     ids = {p: tokenizer.encode_batch(getattr(data, p).sentences) for p in ("train", "validation", "test")}
     pooling = variant.removeprefix("causal, ").removesuffix(", no positions")
@@ -163,11 +163,6 @@ def task(seed: int) -> FewLabels:
     return FewLabels.of(load_labelled("reviews"), seed)
 
 
-def pooled(variant: str, seed: int) -> dict[str, Any]:
-    """A run with one way of pooling, on the reviews."""
-    return pooling_run(load_labelled("reviews"), variant, seed)
-
-
 def tuned(seed: int, **choices: Any) -> dict[str, Any]:
     """A run of the word order task."""
     return task(seed).run(**choices)
@@ -180,7 +175,7 @@ EXPERIMENT = Experiment(
         "few labels": every(seed=SEEDS, encoder=("untrained", "pretrained"), how=HOW),
         "rates": every(seed=SEEDS, encoder=["pretrained"], how=("LoRA", "fine-tuned"), lr=RATES),
     },
-    {"pooling": pooled, "few labels": tuned, "rates": tuned},
+    {"pooling": pooling_run, "few labels": tuned, "rates": tuned},
     dict,
     keys=("variant", "encoder", "how", "lr", "seed"),
 )
@@ -193,8 +188,7 @@ def stored() -> dict[str, Any]:
 
 def accuracies(part: str, **wanted: Any) -> list[float]:
     """Stored test accuracies in percent, one per seed, of the runs of a part with these fields."""
-    runs = [run for run in EXPERIMENT.part(part) if all(run[key] == wanted[key] for key in wanted)]
-    return [run["test"] for run in runs]
+    return [run["test"] for run in EXPERIMENT.part(part) if wanted.items() <= run.items()]
 
 
 if __name__ == "__main__":

@@ -11,15 +11,12 @@ precision; `trained()` loads it.
 import base64
 import copy
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
 from pathlib import Path
 
 import torch
 from jaxtyping import Float
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from course_lib.datasets import load_images
@@ -30,6 +27,7 @@ from course_lib.tasks.image_classification import ImageBatches, to_floats
 from course_lib.training.config import TrainConfig
 from course_lib.training.model_files import save_model
 from course_lib.training.trainer import train
+from course_lib.widgets.stored import load
 
 MODELS = Path(__file__).parent / "models"
 SIDE = 8  # of a digit
@@ -41,9 +39,6 @@ class Recipe:
 
     attention: bool
     seed: int = 0
-
-    def config(self) -> UNetConfig:
-        return UNetConfig(attention=self.attention)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,48 +77,33 @@ def unpacked(text: str) -> Float[Tensor, "pictures channels height width"]:
 @cache
 def trained() -> tuple[UNet, Diffusion]:
     """The stored model with attention, in evaluation mode."""
-    model = filled(UNet(Recipe(attention=True).config()), "digits")
+    model = load(lambda: UNet(UNetConfig(attention=True)), MODELS / "digits.safetensors")
     return model, Diffusion(model.config.steps)
-
-
-def filled(model: nn.Module, name: str) -> nn.Module:
-    """The model with its stored weights (half precision on disk), in evaluation mode."""
-    weights = load_file(MODELS / f"{name}.safetensors")
-    model.load_state_dict({key: tensor.float() for key, tensor in weights.items()})
-    return model.eval().requires_grad_(False)
 
 
 STEPS, BATCH, EVALUATIONS, PARTS, DRAWN = 1500, 64, 10, 5, 32
 
 
-def settings(recipe: Recipe) -> TrainConfig:
-    return TrainConfig(
-        steps=STEPS, lr=3e-3, warmup=50, schedule="cosine", weight_decay=0.0, average=0.99, precision="fp32",
-        evaluate_every=STEPS // EVALUATIONS, seed=recipe.seed,
-    )  # fmt: skip
-
-
-def steps_of(pictures: Tensor, diffusion: Diffusion) -> Tensor:
-    """Noise levels 1, 2, …, cycling over the images."""
-    return torch.arange(len(pictures)) % diffusion.steps + 1
-
-
 def make(recipe: Recipe) -> Run:
     """Train, evaluate, generate; the model of the first recipe is saved."""
     torch.manual_seed(recipe.seed)
-    model, images = UNet(recipe.config()), load_images("digits")
+    model, images = UNet(UNetConfig(attention=recipe.attention)), load_images("digits")
     diffusion = Diffusion(model.config.steps)
     clean = to_floats(images.validation.pixels).repeat(4, 1, 1, 1)
-    t = steps_of(clean, diffusion)
+    t = torch.arange(len(clean)) % diffusion.steps + 1  # noise levels 1, 2, …, again and again
 
     def losses() -> Tensor:
         return noise_loss(model, diffusion, clean, t)
 
     objective, batches = DiffusionLoss(model, diffusion), ImageBatches(images.train, BATCH, recipe.seed)
+    config = TrainConfig(
+        steps=STEPS, lr=3e-3, warmup=50, schedule="cosine", weight_decay=0.0, average=0.99, precision="fp32",
+        evaluate_every=STEPS // EVALUATIONS, seed=recipe.seed,
+    )  # fmt: skip
     began = time.process_time()
     history = train(
-        objective, batches, settings(recipe), evaluate=lambda: {"loss": losses().mean().item()},
-        device="cpu", progress=False,
+        objective, batches, config, evaluate=lambda: {"loss": losses().mean().item()}, device="cpu",
+        progress=False,
     )  # fmt: skip
     model.eval()
     seconds, found, part = time.process_time() - began, losses(), (t - 1) * PARTS // diffusion.steps
@@ -145,16 +125,13 @@ def save(model: nn.Module, name: str) -> None:
     save_model(copy.deepcopy(model).half(), MODELS / f"{name}.safetensors")
 
 
-def planned() -> Iterator[Recipe]:
-    """With and without attention, three seeds each."""
-    yield from (
-        Recipe(attention=attention, seed=seed) for attention, seed in product((True, False), range(3))
-    )
-
-
 EXPERIMENT = Experiment(
     __file__,
-    {"digits": planned},
+    {
+        "digits": lambda: [
+            Recipe(attention=with_it, seed=seed) for with_it in (True, False) for seed in range(3)
+        ]
+    },
     make,
     Run,
     flags={"without": lambda recipe, given: recipe.attention != given},

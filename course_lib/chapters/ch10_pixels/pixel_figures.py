@@ -1,6 +1,7 @@
 """Figures of chapter 10: pixels as tokens, the layer, its cost, noise, errors with and without attention."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import matplotlib.pyplot as plt
 import torch
@@ -15,20 +16,10 @@ from course_lib.viz.trends import courses, span
 STYLES = (("s-", PALETTE[0]), ("o--", PALETTE[1]), ("^:", PALETTE[2]))
 CLOSE = 1.2  # losses whose ratio is less end "close together"
 
-
-def diagram_flatten() -> None:
-    """Show an image of two channels and 2 × 3 pixels as a sequence of six vectors of width 2."""
-    show_picture(__file__, "flatten")
-
-
-def diagram_pixel_attention() -> None:
-    """Show the layer: GroupNorm, a convolution of width 1 to 3 C channels, attention, projection, skip."""
-    show_picture(__file__, "pixel_attention")
-
-
-def diagram_unet() -> None:
-    """Show a UNet of four levels with attention at the two coarse ones."""
-    show_picture(__file__, "unet")
+# Pictures: the <desc> of each SVG says what it shows.
+diagram_flatten = partial(show_picture, __file__, "flatten")
+diagram_pixel_attention = partial(show_picture, __file__, "pixel_attention")
+diagram_unet = partial(show_picture, __file__, "unet")
 
 
 @style_context()

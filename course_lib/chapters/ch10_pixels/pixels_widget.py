@@ -8,12 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.chapters.ch10_pixels.symmetry_denoiser import (
-    HEIGHT,
-    WIDTH,
-    mirrors,
-    trained_mirrors,
-)
+from course_lib.chapters.ch10_pixels.symmetry_denoiser import HEIGHT, WIDTH, mirrors, trained_mirrors
 from course_lib.layers.hooks import record_attention
 from course_lib.widgets.attention_map import AttentionMap
 from course_lib.widgets.explorer import slider

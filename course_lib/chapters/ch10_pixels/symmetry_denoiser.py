@@ -19,9 +19,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_lib.chapters.ch10_pixels.pixel_attention import filled, save
+from course_lib.chapters.ch10_pixels.pixel_attention import MODELS, save
 from course_lib.experiments.runner import Experiment, every
 from course_lib.layers.pixel_attention import PixelAttention
+from course_lib.widgets.stored import load
 
 HEIGHT, WIDTH = 4, 12
 CONVOLUTIONS = 9  # in place of the attention, so that eleven reach across the image
@@ -120,7 +121,7 @@ def reach(model: nn.Module, row: int, column: int) -> Bool[Tensor, "height width
 @cache
 def trained_mirrors() -> MirrorNet:
     """The stored network with attention, in evaluation mode."""
-    return filled(MirrorNet(attention=True), "mirrors")
+    return load(lambda: MirrorNet(attention=True), MODELS / "mirrors.safetensors")
 
 
 def convolutions_run(seed: int, lr: float, steps: int = LONGER) -> dict[str, Any]:

@@ -27,7 +27,6 @@ class Plan:
     """What a time budget buys with one width. passes: over the training set."""
 
     d_model: int
-    parameters: int
     seconds: float
     steps: int
     passes: float
@@ -62,20 +61,18 @@ def sweep(
     device: Any = "cpu",
 ) -> list[ShortRun]:
     """Train every width for every number of steps."""
-    runs = []
-    for d_model in widths:
-        for number in steps:
-            done = project.train(d_model, number, device=device)
-            runs.append(
-                ShortRun(
-                    d_model=d_model,
-                    steps=number,
-                    parameters=non_embedding(done.model),
-                    tokens=effective_tokens(done.tokens, project.unique),
-                    loss=project.validation_loss(done.model),
-                )
-            )
-    return runs
+
+    def run(d_model: int, number: int) -> ShortRun:
+        done = project.train(d_model, number, device=device)
+        return ShortRun(
+            d_model=d_model,
+            steps=number,
+            parameters=non_embedding(done.model),
+            tokens=effective_tokens(done.tokens, project.unique),
+            loss=project.validation_loss(done.model),
+        )
+
+    return [run(d_model, number) for d_model in widths for number in steps]
 
 
 def overfitted(runs: Sequence[ShortRun]) -> str:
@@ -92,10 +89,9 @@ def overfitted(runs: Sequence[ShortRun]) -> str:
     worse = [d_model for d_model, run in best.items() if run.steps < longest]
     if not worse:
         return "more steps helped every width"
-    widths, most = ", ".join(map(str, worse)), best[worse[-1]].steps
     return (
-        f"more steps made it worse at d_model {widths}: it overfits, so do not trust the law, "
-        f"and take at most {most} steps"
+        f"more steps made it worse at d_model {', '.join(map(str, worse))}: it overfits, so do not trust "
+        f"the law, and take at most {best[worse[-1]].steps} steps"
     )
 
 
@@ -115,14 +111,9 @@ def plans(
         model, batches = project.new_model(d_model), project.batches(0)
         seconds = seconds_per_step(project.objective(model), batches, project.config(100, 0), device)
         steps = max(1, int(60 * minutes / seconds))
-        tokens, parameters = steps * project.tokens_per_step(batches), non_embedding(model)
-        loss = predicted(parameters, effective_tokens(tokens, project.unique))
-        passes = tokens / project.unique
-        found.append(
-            Plan(
-                d_model=d_model, parameters=parameters, seconds=seconds, steps=steps, passes=passes, loss=loss
-            )
-        )
+        passes = steps * project.tokens_per_step(batches) / project.unique
+        loss = predicted_loss(project, predicted, d_model, steps)
+        found.append(Plan(d_model=d_model, seconds=seconds, steps=steps, passes=passes, loss=loss))
     return sorted(found, key=lambda plan: plan.loss)
 
 

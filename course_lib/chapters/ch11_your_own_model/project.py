@@ -118,29 +118,21 @@ class Project(ABC):
     per_example: float | int
     unique: int
 
-    def config(self, steps: int, seed: int, lr: float | None = None) -> TrainConfig:
+    def config(self, steps: int, seed: int) -> TrainConfig:
         """How every model of the project is trained."""
         schedule: dict[str, Any] = {"warmup": steps // 10, "schedule": "cosine", "optimizer": "muon"}
-        return TrainConfig(steps=steps, lr=lr or self.lr, seed=seed, precision="fp32", **schedule)
+        return TrainConfig(steps=steps, lr=self.lr, seed=seed, precision="fp32", **schedule)
 
     def train(self, d_model: int, steps: int, seed: int = 0, device: Any = "cpu") -> Trained:
         """Train a model from random weights; it is returned on the CPU, in evaluation mode."""
         torch.manual_seed(seed)
-        return self.continue_training(self.new_model(d_model), steps, seed, device)
+        return self.continue_training(self.new_model(d_model), self.config(steps, seed), device)
 
-    def continue_training(
-        self,
-        model: nn.Module,
-        steps: int,
-        seed: int = 0,
-        device: Any = "cpu",
-        config: TrainConfig | None = None,
-    ) -> Trained:
+    def continue_training(self, model: nn.Module, config: TrainConfig, device: Any) -> Trained:
         """Train a model further."""
-        batches = self.batches(seed)
-        config = config or self.config(steps, seed)
+        batches = self.batches(config.seed)
         history = train(self.objective(model), batches, config, device=device, progress=False)
-        tokens = round(steps * self.tokens_per_step(batches))
+        tokens = round(config.steps * self.tokens_per_step(batches))
         return Trained(model.to("cpu").eval(), tokens, history.seconds)
 
     def adapt(self, larger: nn.Module, steps: int, seed: int = 0, device: Any = "cpu") -> Trained:
@@ -150,7 +142,7 @@ class Project(ABC):
         for part in self.unfrozen(model):
             part.requires_grad_(True)
         config = TrainConfig(steps=steps, lr=8e-3, warmup=steps // 10, seed=seed, precision="fp32")
-        return self.continue_training(model, steps, seed, device, config)
+        return self.continue_training(model, config, device)
 
     def receive(self, model: nn.Module) -> nn.Module:
         """A pretrained model, made fit for this project's answers."""

@@ -6,14 +6,14 @@ makes the missing runs of results/anatomy.json; `stored()` reads them.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from functools import cache
 from math import inf
 from typing import Any
 
 from course_lib.datasets import load_translation
-from course_lib.experiments.runner import Experiment
+from course_lib.experiments.runner import Experiment, every
 from course_lib.lectures.dlstudio import (
     Corpus,
     Deviations,
@@ -120,12 +120,8 @@ def make(fixed: Collection[str], pairs: Corpus, steps: int | float = inf, second
         name: scored(model, pairs, replace(procedure, **switches)) for name, switches in EVALUATIONS.items()
     }
     pace = round(spent / len(losses), 4)
-    return Run(frozenset(fixed), number(model), len(losses), pace, round(losses[-1], 3), scores)
-
-
-def number(model: TransformerFG) -> int:
-    """The number of parameters, each counted once."""
-    return sum(parameter.numel() for parameter in model.parameters())
+    number = sum(parameter.numel() for parameter in model.parameters())
+    return Run(frozenset(fixed), number, len(losses), pace, round(losses[-1], 3), scores)
 
 
 def scored(model: TransformerFG, pairs: Corpus, procedure: Procedure) -> Score:
@@ -146,35 +142,12 @@ def in_order(fixed: Iterable[str]) -> list[str]:
     return [name for name in FIXES if name in set(fixed)]
 
 
-def cumulative() -> Iterable[list[str]]:
-    """The lecture's system, then one fix after the other, until all are in."""
-    names = list(FIXES)
-    for count in range(len(names) + 1):
-        yield names[:count]
-
-
-def alone() -> Iterable[list[str]]:
-    """One fix each."""
-    for name in FIXES:
-        yield [name]
-
-
-def in_one_pass(recipes: Iterable[list[str]]) -> Iterable[list[str]]:
-    """With one decoder pass: for equal steps, the lecture's nine passes compute the same thing nine times."""
-    return (fixed for recipe in recipes if recipe and (fixed := in_order({"passes", *recipe})))
-
-
-PARTS: dict[str, Callable[[], Iterable[list[str]]]] = {
-    "cumulative": lambda: in_one_pass(cumulative()),
-    "alone": lambda: in_one_pass(alone()),
-    "timed": cumulative,
-    "alone, timed": lambda: in_one_pass(alone()),
-}
-
-
-def planned(part: str) -> list[dict[str, list[str]]]:
-    """The recipes of a part."""
-    return [{"fixed": fixed} for fixed in PARTS[part]()]
+CUMULATIVE = [
+    list(FIXES)[:count] for count in range(len(FIXES) + 1)
+]  # the lecture's first, then fix after fix
+# With one decoder pass: for equal steps, the lecture's nine passes compute the same thing nine times.
+ALONE = [in_order({"passes", name}) for name in FIXES]
+PARTS = {"cumulative": CUMULATIVE[1:], "alone": ALONE, "timed": CUMULATIVE, "alone, timed": ALONE}
 
 
 def of_steps(fixed: list[str]) -> dict[str, Any]:
@@ -189,7 +162,7 @@ def of_seconds(fixed: list[str]) -> dict[str, Any]:
 
 EXPERIMENT = Experiment(
     __file__,
-    {part: partial(planned, part) for part in PARTS},
+    {part: every(fixed=recipes) for part, recipes in PARTS.items()},
     {part: of_seconds if part.endswith("timed") else of_steps for part in PARTS},
     Run,
     keys=("fixed",),

@@ -1,40 +1,12 @@
 """Tables and figures of the training runs in the appendix on the DLStudio system."""
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
+from course_lib.chapters.chA1_dlstudio.anatomy import Run
 from course_lib.viz.style import PALETTE
-
-
-@runtime_checkable
-class Score(Protocol):
-    """Corpus BLEU (0 to 100) on training and on held-out sentences."""
-
-    @property
-    def train_bleu(self) -> float: ...
-
-    @property
-    def held_out_bleu(self) -> float: ...
-
-
-@runtime_checkable
-class Run(Protocol):
-    """A training run: its size, its length, and its scores with the model's own words fed back."""
-
-    @property
-    def parameters(self) -> int: ...
-
-    @property
-    def steps(self) -> int: ...
-
-    @property
-    def speed(self) -> float: ...
-
-    @property
-    def scores(self) -> Mapping[str, Score]: ...
 
 
 def print_runs(labels: Sequence[str], timed: Sequence[Run], counted: Sequence[Run]) -> None:

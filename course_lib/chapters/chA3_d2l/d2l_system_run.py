@@ -59,7 +59,7 @@ def train(system: str, seed: int, data: d2l.MTFraEng) -> tuple[d2l.Seq2Seq, Run]
     trainer.watch(data)
     trainer.fit(model, data)
     spent = time.process_time() - before - trainer.seconds
-    masked, future = ways(model, data, "masked", "future")
+    ways = with_and_without_bugs(model, data, "masked", "future")
     return model, Run(
         system,
         seed,
@@ -68,9 +68,12 @@ def train(system: str, seed: int, data: d2l.MTFraEng) -> tuple[d2l.Seq2Seq, Run]
         curve(model, "train_loss"),
         curve(model, "val_loss"),
         rounded(trainer.masked),
-        {name: rounded(sentence_losses(one, data)) for name, one in (masked | future).items()},
-        {n: round(validation_loss(one, data, padding=False), 3) for n, one in (masked | future).items()},
-        {name: written(one, data) for name, one in ways_of_writing(model, data).items()},
+        {name: rounded(sentence_losses(one, data)) for name, one in ways.items()},
+        {name: round(validation_loss(one, data, padding=False), 3) for name, one in ways.items()},
+        {
+            name: written(one, data)
+            for name, one in with_and_without_bugs(model, data, "position", "zero").items()
+        },
     )
 
 
@@ -102,16 +105,11 @@ def new_model(system: str, data: d2l.MTFraEng) -> d2l.Seq2Seq:
     return d2l.Seq2Seq(encoder, decoder, tgt_pad=data.tgt_vocab["<pad>"], lr=0.001)
 
 
-def ways(model, data, right: str, wrong: str) -> tuple[dict, dict]:
+def with_and_without_bugs(model, data, right: str, wrong: str) -> dict[str, d2l.Seq2Seq]:
     """The trained weights in a system without bugs and, except for ours, in one with the lecture's."""
     if isinstance(model.encoder, CourseEncoder):
-        return {right: model}, {}
-    return {right: fix(model, data)}, {wrong: fix(model, data, LECTURE)}
-
-
-def ways_of_writing(model, data) -> dict:
-    right, wrong = ways(model, data, "position", "zero")
-    return right | wrong
+        return {right: model}
+    return {right: fix(model, data), wrong: fix(model, data, LECTURE)}
 
 
 def written(model: d2l.Seq2Seq, data: d2l.MTFraEng) -> Written:

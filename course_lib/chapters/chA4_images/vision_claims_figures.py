@@ -1,6 +1,6 @@
 """Figures of appendix A4: which patch each pixel ends up in, changed digits, the price of deviations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -62,7 +62,7 @@ def plot_fixes(accuracies: Mapping[str, float]) -> None:
     """Show the test accuracy after one fix after the other, as bars. accuracies: in %, by the last fix."""
     names, values = list(accuracies), list(accuracies.values())
     figure, axes = plt.subplots(figsize=(6.4, 0.42 * len(names) + 0.7))
-    axes.barh(range(len(names)), values, color=_first_apart(names), height=0.6)
+    axes.barh(range(len(names)), values, color=[PALETTE[1], *[PALETTE[0]] * (len(names) - 1)], height=0.6)
     for row, value in enumerate(values):
         axes.text(value + 0.5, row, f"{value:.1f}", va="center")
     axes.set(
@@ -72,7 +72,3 @@ def plot_fixes(accuracies: Mapping[str, float]) -> None:
     axes.grid(visible=False, axis="y")
     bars = "; ".join(f"{name}: {value:.0f}" for name, value in accuracies.items())
     show(figure, alt=f"Bars of the test accuracy in percent, one fix more in each. {bars}.")
-
-
-def _first_apart(names: Sequence[str]) -> list[str]:
-    return [PALETTE[1], *[PALETTE[0]] * (len(names) - 1)]

@@ -20,10 +20,7 @@ LIBRARY = re.compile(r"course_lib\.(generation|layers|models|tasks|text|training
 
 
 def found(cells: list[str], allowed: dict[str, set[str]]) -> list[tuple[str, str]]:
-    """What to read, as pairs of a reason and a line of code, in order, each once.
-
-    cells: the sources of the code cells. allowed: by exercise, the names that its solution uses itself.
-    """
+    """What to read, each a reason and a line of code; allowed: by exercise, what its solution uses itself."""
     trees = [tree for cell in cells if (tree := parsed(cell)) is not None]
     library = {name: module for tree, _ in trees for name, module in imported(tree)}
     listed: dict[tuple[str, str], None] = {}

@@ -7,11 +7,7 @@ from pathlib import Path
 
 ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
 TABLES = (".csv", ".xlsx", ".ods")  # beside the hand-ins: a roster or a gradebook, nobody's work
-RESULTS = {
-    "grades.csv",
-    "totals.csv",
-    "grades.html",
-}  # of this command, perhaps written into the class folder
+RESULTS = {"grades.csv", "totals.csv", "grades.html"}  # of this command, perhaps in the class folder
 SYSTEM = {"__MACOSX", "desktop.ini", "Thumbs.db"}  # nobody has handed them in
 NOTHING = "nothing handed in"
 NEEDS_YOU = "needs you"
@@ -74,11 +70,11 @@ def of_student(folder: Path) -> list[HandedIn]:
     except OSError as problem:
         why = f"{NEEDS_YOU}: the folder cannot be read ({problem.strerror})"
         return [HandedIn(folder.name, None, why)]
-    notebooks = [HandedIn(folder.name, file) for file in files if is_notebook(file)]
     names = [file.name for file in files]
-    return notebooks or (
-        [] if names and RESULTS.issuperset(names) else [without_notebook(folder.name, names)]
-    )
+    if names and RESULTS.issuperset(names):
+        return []
+    notebooks = [HandedIn(folder.name, file) for file in files if is_notebook(file)]
+    return notebooks or [without_notebook(folder.name, names)]
 
 
 def visible(folder: Path) -> Iterator[Path]:
@@ -125,10 +121,7 @@ def what_to_do(files: list[str]) -> str:
 
 
 def read_roster(file: Path) -> list[tuple[str, ...]]:
-    """The students of a class: the filled cells of each row of a CSV file, or the lines of a text.
-
-    A first row that holds the word "student", "name" or "identifier" is its head. Raises ValueError for none.
-    """
+    """The students: the filled cells of each row of a CSV file, without its head, or the lines of a text."""
     try:
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -142,19 +135,17 @@ def read_roster(file: Path) -> list[tuple[str, ...]]:
 
 
 def with_roster(found: list[HandedIn], roster: list[tuple[str, ...]]) -> tuple[list[HandedIn], list[str]]:
-    """What was handed in, and a row for each student on the roster who is missing; names that are not on it.
+    """What was handed in, with a row for each missing student; and the names that are not on the roster.
 
     A student is any cell of a row, in any case, or a folder whose name ends with a hyphen and that cell: so
     GitHub Classroom names it.
     """
     students = {one.student for one in found}
-    known = {name for name in students for row in roster if any(map(names(name).__contains__, lowered(row)))}
-    missing = [row[0] for row in roster if not any(names(name) & lowered(row) for name in students)]
+    cells = [{cell.casefold() for cell in row} for row in roster]
+    known = {name for name in students if any(names(name) & row for row in cells)}
+    called = set().union(*map(names, students))
+    missing = [row[0] for row, own in zip(roster, cells, strict=True) if not called & own]
     return [*found, *(HandedIn(name, None, NOTHING) for name in missing)], sorted(students - known)
-
-
-def lowered(row: tuple[str, ...]) -> set[str]:
-    return {cell.casefold() for cell in row}
 
 
 def names(folder: str) -> set[str]:

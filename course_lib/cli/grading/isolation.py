@@ -55,10 +55,7 @@ def level() -> Level:
 
 
 def before(allowed: Level, own: str, hidden: str) -> list[str]:
-    """The command in front of the student's own: its namespaces, and its file system.
-
-    own: a folder whose copy becomes its /tmp. hidden: a folder to cover.
-    """
+    """The command in front of the student's own; a copy of the folder `own` becomes its /tmp."""
     if allowed is Level.NONE:
         return []
     if allowed is Level.PROCESSES:

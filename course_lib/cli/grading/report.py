@@ -26,19 +26,23 @@ td.error { background: #f6c9c9 } td.not { background: #eee } td.number { text-al
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def as_csv(results: Sequence[Graded], exercises: Sequence[Exercise]) -> str:
-    """One row per student and notebook, one column per exercise; other chapters' cells are empty."""
+def as_csv(table: Iterable[Sequence[str]]) -> str:
+    """A table as CSV."""
     sheet = io.StringIO()
-    writer = csv.writer(sheet, lineterminator="\n")
+    csv.writer(sheet, lineterminator="\n").writerows(map(as_text, row) for row in table)
+    return sheet.getvalue()
+
+
+def grades(results: Sequence[Graded], exercises: Sequence[Exercise]) -> list[list[str]]:
+    """One row per student and notebook, one column per exercise; other chapters' cells are empty."""
     head = ["student", "notebook", "chapter", "status", "passed", "exercises", "check yourself"]
-    writer.writerow([*head, *ids(exercises)])
+    table = [[*head, *(exercise.id for exercise in exercises)]]
     for one in results:
         own = of_chapter(one, exercises)
         states = [one.state(exercise) if exercise in own else "" for exercise in exercises]
         first = [one.handed_in.student, one.handed_in.name, one.chapter, one.status]
-        counts = [str(states.count("passed")), str(len(own)), "; ".join(one.flags)]
-        writer.writerow([as_text(cell) for cell in [*first, *counts, *states]])
-    return sheet.getvalue()
+        table.append([*first, str(states.count("passed")), str(len(own)), "; ".join(one.flags), *states])
+    return table
 
 
 def totals(results: Sequence[Graded], exercises: Sequence[Exercise]) -> list[list[str]]:
@@ -58,19 +62,9 @@ def totals(results: Sequence[Graded], exercises: Sequence[Exercise]) -> list[lis
     return table
 
 
-def totals_as_csv(results: Sequence[Graded], exercises: Sequence[Exercise]) -> str:
-    """The totals as a table for a gradebook."""
-    sheet = io.StringIO()
-    csv.writer(sheet, lineterminator="\n").writerows(
-        [as_text(cell) for cell in row] for row in totals(results, exercises)
-    )
-    return sheet.getvalue()
-
-
 def as_text(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula: an apostrophe before the characters that begin one."""
-    marked = cell.startswith(FORMULA)
-    return ("'" if marked else "") + clean(cell)
+    return "'" * cell.startswith(FORMULA) + clean(cell)
 
 
 def clean(text: str) -> str:
@@ -80,111 +74,105 @@ def clean(text: str) -> str:
 
 
 def as_page(results: Sequence[Graded], exercises: Sequence[Exercise], notes: Sequence[str] = ()) -> str:
-    """The page: what to check, the most common mistakes, the totals, and a table for each chapter.
-
-    notes: paragraphs for the beginning.
-    """
+    """The page: notes, what to check, the most common mistakes, the totals, and a table for each chapter."""
     page = Element("html", lang="en")
-    head = add(page, "head")
+    head, body = add(page, "head"), add(page, "body")
     add(head, "meta", charset="utf-8")
     add(head, "meta", **{"http-equiv": "Content-Security-Policy", "content": POLICY})
     add(head, "title", "Grades")
     add(head, "style", STYLE)
-    body = add(page, "body")
     add(body, "h1", "Grades")
     notebooks = sum(one.handed_in.path is not None for one in results)
     add(body, "p", f"{len({one.handed_in.student for one in results})} students, {notebooks} notebooks.")
     for note in notes:
         add(body, "p", clean(note))
-    add_checks(body, [one for one in results if one.status != "finished" or one.flags])
-    add_mistakes(body, results, exercises)
-    add_totals(body, results, exercises)
+    if unclear := [one for one in results if one.status != "finished" or one.flags]:
+        add_section(body, "Check these yourself", "", checks(unclear))
+    mistakes = common_mistakes(results, exercises)
+    none = "" if mistakes else "Nobody made any of the known mistakes."
+    add_section(body, "Most common mistakes", none, mistakes)
+    add_section(body, "Totals", "", [map(clean, row) for row in totals(results, exercises)])
+    legend = "✓ passed, ✗ wrong, ! error, – not tried, … not reached. Hover over a cell to read more."
     for chapter in sorted({one.chapter for one in results if one.chapter}):
         rows = [one for one in results if one.chapter == chapter]
-        add_chapter(body, chapter, rows, of_chapter(rows[0], exercises))
+        add_section(body, f"Chapter {chapter}", legend, of_one_chapter(rows, of_chapter(rows[0], exercises)))
     return "<!DOCTYPE html>\n" + ElementTree.tostring(page, encoding="unicode", method="html") + "\n"
 
 
+def element(tag: str, text: str = "", **attributes: str) -> Element:
+    """An element; its text and attributes are escaped when the page is written."""
+    made = Element(tag, {name.rstrip("_"): value for name, value in attributes.items()})
+    made.text = text
+    return made
+
+
 def add(parent: Element, tag: str, text: str = "", **attributes: str) -> Element:
-    """A new child; its text and attributes are escaped when the page is written."""
-    child = ElementTree.SubElement(parent, tag, {k.rstrip("_"): v for k, v in attributes.items()})
-    child.text = text
+    """A new child."""
+    parent.append(child := element(tag, text, **attributes))
     return child
 
 
-def add_row(table: Element, cells: Iterable[str], tag: str = "td") -> None:
-    row = add(table, "tr")
-    for cell in cells:
-        add(row, tag, cell)
+def add_section(body: Element, title: str, note: str, table: Sequence[Iterable[str | Element]]) -> None:
+    """A heading, a note, and a table, whose first row is its head."""
+    add(body, "h2", title)
+    if note:
+        add(body, "p", note)
+    rows = add(body, "table") if table else body
+    for number, cells in enumerate(table):
+        row = add(rows, "tr")
+        for cell in cells:
+            row.append(cell if isinstance(cell, Element) else element("td" if number else "th", cell))
 
 
-def add_mistakes(body: Element, results: Sequence[Graded], exercises: Sequence[Exercise]) -> None:
-    """The named mistakes, the most common first, with why each is one, and who made it."""
-    add(body, "h2", "Most common mistakes")
+def checks(rows: Sequence[Graded]) -> list[list[str | Element]]:
+    """Notebooks that did not run to their end, or contain lines to read; hand-ins that are none."""
+    table: list[list[str | Element]] = [["student", "notebook", "what happened", "lines to read"]]
+    for one in rows:
+        lines = element("td")
+        for flag in one.flags:
+            add(lines, "div", clean(flag))
+        texts = (one.handed_in.student, one.handed_in.name, one.status)
+        table.append([*map(clean, texts), lines])
+    return table
+
+
+def common_mistakes(results: Sequence[Graded], exercises: Sequence[Exercise]) -> list[list[str]]:
+    """The named mistakes, the most common first, with why each is one, and who made it; [] for none."""
     made: dict[tuple[str, str], list[str]] = {}
     for one in results:
         for exercise in exercises:
             verdict = one.verdicts.get(exercise.id)
             if verdict and verdict.mistake:
                 made.setdefault((exercise.id, verdict.mistake), []).append(clean(one.handed_in.student))
-    if not made:
-        add(body, "p", "Nobody made any of the known mistakes.")
-        return
     why = {(e.id, mistake.name): mistake.why for e in exercises for mistake in e.mistakes}
-    table = add(body, "table")
-    add_row(table, ["exercise", "mistake", "why", "how often", "who"], "th")
-    for (exercise_id, name), who in sorted(made.items(), key=lambda item: (-len(item[1]), item[0])):
-        add_row(table, [exercise_id, name, why[exercise_id, name], str(len(who)), ", ".join(who)])
+    rows = [
+        [*mistake, why[mistake], str(len(who)), ", ".join(who)]
+        for mistake, who in sorted(made.items(), key=lambda item: (-len(item[1]), item[0]))
+    ]
+    return [["exercise", "mistake", "why", "how often", "who"], *rows] if rows else []
 
 
-def add_chapter(body: Element, chapter: str, rows: Sequence[Graded], exercises: Sequence[Exercise]) -> None:
+def of_one_chapter(rows: Sequence[Graded], exercises: Sequence[Exercise]) -> list[list[str | Element]]:
     """One chapter's table, with a last row that counts who passed."""
-    add(body, "h2", f"Chapter {chapter}")
-    add(body, "p", "✓ passed, ✗ wrong, ! error, – not tried, … not reached. Hover over a cell to read more.")
-    table = add(body, "table")
-    add_row(table, ["student", "notebook", *(one.id.partition(".")[2] for one in exercises), "passed"], "th")
-    for one in rows:
-        states = [one.state(exercise) for exercise in exercises]
-        row = add(table, "tr")
-        add(row, "td", clean(one.handed_in.student))
-        add(row, "td", clean(one.handed_in.name))
-        for exercise, state in zip(exercises, states, strict=True):
-            kind = state.partition(":")[0]
-            verdict = one.verdicts.get(exercise.id)
-            hint = clean(verdict.text if verdict else state)
-            add(row, "td", SHORT[kind], class_=kind.partition(" ")[0], title=hint)
-        add(row, "td", f"{states.count('passed')} of {len(exercises)}", class_="number")
-    counts = [sum(one.state(exercise) == "passed" for one in rows) for exercise in exercises]
-    add_row(table, ["passed", "", *(f"{count} of {len(rows)}" for count in counts), ""], "th")
+    names = [exercise.id.partition(".")[2] for exercise in exercises]
+    table: list[list[str | Element]] = [["student", "notebook", *names, "passed"]]
+    states = [[one.state(exercise) for exercise in exercises] for one in rows]
+    for one, own in zip(rows, states, strict=True):
+        cells = [state_cell(one, *pair) for pair in zip(exercises, own, strict=True)]
+        passed = element("td", f"{own.count('passed')} of {len(exercises)}", class_="number")
+        table.append([clean(one.handed_in.student), clean(one.handed_in.name), *cells, passed])
+    counts = [column.count("passed") for column in zip(*states, strict=True)]
+    last = ["passed", "", *(f"{count} of {len(rows)}" for count in counts), ""]
+    return [*table, [element("th", text) for text in last]]
 
 
-def add_totals(body: Element, results: Sequence[Graded], exercises: Sequence[Exercise]) -> None:
-    """A row for each student."""
-    add(body, "h2", "Totals")
-    table = add(body, "table")
-    for number, row in enumerate(totals(results, exercises)):
-        add_row(table, map(clean, row), "td" if number else "th")
-
-
-def add_checks(body: Element, rows: Sequence[Graded]) -> None:
-    """Notebooks that did not run to their end, or contain lines to read; hand-ins that are none."""
-    if rows:
-        add(body, "h2", "Check these yourself")
-        table = add(body, "table")
-        add_row(table, ["student", "notebook", "what happened", "lines to read"], "th")
-        for one in rows:
-            row = add(table, "tr")
-            for cell in (one.handed_in.student, one.handed_in.name, one.status):
-                add(row, "td", clean(cell))
-            lines = add(row, "td")
-            for flag in one.flags:
-                add(lines, "div", clean(flag))
+def state_cell(one: Graded, exercise: Exercise, state: str) -> Element:
+    """A student's state in one exercise: a sign, and the whole text under the mouse."""
+    kind, verdict = state.partition(":")[0], one.verdicts.get(exercise.id)
+    hint = clean(verdict.text if verdict else state)
+    return element("td", SHORT[kind], class_=kind.partition(" ")[0], title=hint)
 
 
 def of_chapter(one: Graded, exercises: Sequence[Exercise]) -> list[Exercise]:
     """The exercises of a notebook's chapter."""
     return [exercise for exercise in exercises if exercise.id.partition(".")[0] == one.chapter]
-
-
-def ids(exercises: Sequence[Exercise]) -> list[str]:
-    return [exercise.id for exercise in exercises]

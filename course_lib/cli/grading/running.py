@@ -36,41 +36,33 @@ BEGIN = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
     "from course_lib.cli.grading.student import main; main(*sys.argv[1:])"
 )
+_known = cache(catalogue)
 _watching: set[subprocess.Popen] = set()
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits for each notebook: seconds, bytes of memory, threads.
-
-    chapter: the only one to grade, or "". hidden: a folder that it must not see, as far as the system can.
-    seed: of the inputs to judge on, instead of those of the notebook's checks.
-    """
+    """Limits for each notebook."""
 
     seconds: float
-    memory: int
+    memory: int  # bytes
     threads: int = 1
-    chapter: str = ""
-    hidden: str = ""
-    seed: int | None = None
+    chapter: str = ""  # the only one to grade
+    hidden: str = ""  # a folder that it must not see, as far as the system can
+    seed: int | None = None  # of the inputs to judge on, instead of those of the notebook's checks
 
 
 @dataclass
 class Graded:
-    """What became of a notebook.
-
-    status: "finished" or what ended it. verdicts: by exercise. raised: by exercise, the error of its cell, or
-    of the function itself. flags: lines to read. skipped: whether it is of another chapter than the one to
-    grade.
-    """
+    """What became of a notebook."""
 
     handed_in: HandedIn
     chapter: str = ""
-    status: str = "finished"
+    status: str = "finished"  # or what ended it
     verdicts: dict[str, Verdict] = field(default_factory=dict)
-    raised: dict[str, str] = field(default_factory=dict)
-    flags: list[str] = field(default_factory=list)
-    skipped: bool = False
+    raised: dict[str, str] = field(default_factory=dict)  # by exercise, the error of its cell or function
+    flags: list[str] = field(default_factory=list)  # lines to read
+    skipped: bool = False  # of another chapter than the one to grade
 
     def state(self, exercise: Exercise) -> str:
         """One exercise's state, as the table shows it."""
@@ -170,7 +162,9 @@ def read(result: Graded, received: Iterator[bytes], limits: Limits) -> None:
             except Malformed as error:
                 problem = f"tampered: its process sent what no check sends ({error})"
     for exercise_id, made in attempts.items():
-        result.verdicts[exercise_id] = best([verdict(private(exercise_id, limits.seed), one) for one in made])
+        verdicts = [verdict(private(exercise_id, limits.seed), one) for one in made]
+        passed = (one for one in verdicts if one.state == "passed")
+        result.verdicts[exercise_id] = next(passed, verdicts[-1])
         if error := next((one.error for one in made[-1].results if one.error), None):
             result.raised[exercise_id] = f"{type(error).__name__}: {error}"
     result.skipped = bool(limits.chapter) and result.chapter != limits.chapter and finished
@@ -189,7 +183,8 @@ def take(result: Graded, attempts: dict[str, list[Attempt]], message: dict[str, 
             made = decoded_attempt(message.get("attempt"), len(exercise.inputs))
             attempts[exercise.id] = [*attempts.get(exercise.id, []), made][-TRIES:]
     elif "chapter" in message:
-        result.chapter = result.chapter or known_chapter(str(message["chapter"]))
+        chapter, known = str(message["chapter"]), {one.partition(".")[0] for one in _known()}
+        result.chapter = result.chapter or (chapter if chapter in known else "")
     elif "unreadable" in message:
         result.status = f"unreadable: {message['unreadable']}"
     elif "full" in message:
@@ -214,23 +209,12 @@ def flags_in(message: dict[str, Any]) -> list[tuple[str, str]]:
         raise Malformed("flags of another form") from None
 
 
-def known_chapter(number: str) -> str:
-    """The number, if there is such a chapter; otherwise an empty string."""
-    return number if number in {one.partition(".")[0] for one in _known()} else ""
-
-
 @cache
 def course_lines(chapter: str) -> frozenset[str]:
     """The lines of code in the course's own notebook of a chapter, stripped; none if it is not here."""
-    cells = [
-        cell for path in (ROOT / "notebooks").glob(f"{chapter or '?'}_*.ipynb") for cell in code_cells(path)
-    ]
-    return frozenset(line.strip()[:LONGEST] for cell in cells for line in cell.splitlines())
-
-
-@cache
-def _known() -> dict[str, Exercise]:
-    return catalogue()
+    paths = (ROOT / "notebooks").glob(f"{chapter or '?'}_*.ipynb")
+    lines = "\n".join(cell for path in paths for cell in code_cells(path)).splitlines()
+    return frozenset(line.strip()[:LONGEST] for line in lines)
 
 
 @cache
@@ -259,8 +243,3 @@ def verdict(exercise: Exercise, made: Attempt) -> Verdict:
         return judge(exercise, made)
     except Exception as error:  # whatever a hostile value does to the comparison is this notebook's own loss
         return Verdict("wrong", f"{exercise.id}: cannot be compared ({type(error).__name__}).")
-
-
-def best(verdicts: list[Verdict]) -> Verdict:
-    """The first verdict that is "passed"; otherwise the last one."""
-    return next((one for one in verdicts if one.state == "passed"), verdicts[-1])

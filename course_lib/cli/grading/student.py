@@ -26,11 +26,7 @@ WATCHED = [  # modules whose functions no notebook has a reason to replace
 
 
 def main(path: str, chapter: str, seed: str, memory: str, processes: str) -> None:
-    """Run a notebook; report on what was standard output, which the notebook itself does not get.
-
-    chapter: run only a notebook of this chapter; "" for any. seed: of the inputs; "" for those of the checks.
-    memory: bytes. processes: how many, or "".
-    """
+    """Run a notebook, if it is of this chapter, and report; "" is any chapter, no seed, or no limit."""
     report = reporter()
     limit(int(memory), int(processes) if processes else None)
     try:
@@ -38,7 +34,7 @@ def main(path: str, chapter: str, seed: str, memory: str, processes: str) -> Non
     except Exception as problem:
         report({"unreadable": f"{type(problem).__name__}: {problem}"[:300]})
         return
-    asked = [CHECKED.findall("\n".join(map(uncommented, cell.splitlines()))) for cell in cells]
+    asked = [CHECKED.findall(re.sub(r"(?m)^[ \t]*#.*", "", cell)) for cell in cells]
     found = main_chapter(CHECKED.findall("\n".join(cells)))
     report({"chapter": found})
     if found and (not chapter or chapter == found):
@@ -91,11 +87,6 @@ def code_cells(path: Path) -> list[str]:
     return ["".join(map(str, one)) if isinstance(one, list) else str(one) for one in sources]
 
 
-def uncommented(line: str) -> str:
-    """The line, or nothing if it is a comment."""
-    return "" if line.lstrip().startswith("#") else line
-
-
 def main_chapter(ids: list[str]) -> str:
     """The chapter that most of the exercises belong to; "" if there are none."""
     chapters = [one.partition(".")[0] for one in ids]
@@ -106,6 +97,8 @@ def run_cells(
     cells: list[str], asked: list[list[str]], report: Callable[[dict], None], seed: str = ""
 ) -> None:
     """Run all cells, those after an error as well, and report each answer when it is checked."""
+    from course_lib.cli.grading.messages import plain
+
     answered: set[str] = set()
 
     def answer(message: dict) -> None:
@@ -120,19 +113,12 @@ def run_cells(
         problem = done.error_before_exec or done.error_in_exec
         if problem is not None:
             for one in sorted(set(ids) - answered):
-                report({"id": one, "raised": in_words(problem)})
+                report({"id": one, "raised": plain(f"{type(problem).__name__}: {problem}")})
             if is_full(problem):  # whatever runs next might wait for memory until the time is over
                 report({"full": True})
                 return
     if changed := [name for name, value in fingerprint().items() if before.get(name) is not value]:
         report({"replaced": changed[:20]})
-
-
-def in_words(problem: BaseException) -> str:
-    """An error in a line."""
-    from course_lib.cli.grading.messages import plain
-
-    return plain(f"{type(problem).__name__}: {problem}")
 
 
 def is_full(problem: BaseException) -> bool:

@@ -12,10 +12,10 @@ Each English sentence has exactly one Spanish translation, by these conventions 
 """
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 
 from course_lib.datasets.grammar import patterns
-from course_lib.datasets.grammar.phrases import Dice, Nonsense, Pair, fill
+from course_lib.datasets.grammar.phrases import Dice, Nonsense, Pair, generate
 from course_lib.datasets.grammar.tables import rows
 
 LONGEST = 8  # words in a sentence
@@ -37,11 +37,8 @@ def _draw(pattern: Callable[[Dice], Pair], dice: Dice, _: int) -> Pair | None:
 
 @cache
 def _pairs() -> tuple[Pair, ...]:
-    found: dict[str, str] = {}
-    for pattern, wanted in WANTED.items():
-        fill(found, partial(_draw, pattern, Dice(f"{SEED} {pattern.__name__}")), wanted)
     roll = Dice(SEED).roll
-    return tuple(sorted(found.items(), key=lambda _: roll()))
+    return tuple(sorted(generate(SEED, WANTED, _draw).items(), key=lambda _: roll()))
 
 
 def pairs() -> list[Pair]:

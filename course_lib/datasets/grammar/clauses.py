@@ -29,10 +29,9 @@ class Predicate(NamedTuple):
         return self._replace(english_tail=en, spanish_tail=es)
 
     def governed(self, verb: tuple[str, str, str], person: int, state: bool) -> "Predicate":
-        """Return this as an infinitive that depends on another verb.
+        """Return this as an infinitive, with its pronoun attached, after another verb: "quiero verlo".
 
-        verb: English ("want to", "can"), Spanish, and the Spanish linking word ("que", "a", ""). state: of
-        that verb. The infinitive's pronoun is attached to it: "quiero verlo", "tengo que levantarme".
+        verb: English ("want to", "can"), Spanish, and the Spanish linking word ("que", "a", "").
         """
         first, _, to = verb[0].partition(" ")
         infinitive = spanish.infinitive_group(self.spanish, self.clitic, person)
@@ -41,10 +40,7 @@ class Predicate(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Tense, mood and the words around the verb: what turns a predicate into a clause.
-
-    asked: the question word, if any. adverb: an adverb beside the verb ("always"), in both languages.
-    """
+    """What turns a predicate into a clause; asked: the question word; adverb: beside the verb."""
 
     tense: str = "present"
     mood: str = "statement"
@@ -92,10 +88,7 @@ def spanish_clause(subject: Phrase, predicate: Predicate, shape: Shape) -> str:
 
 
 def clause(subject: Phrase, predicate: Predicate, shape: Shape) -> Pair:
-    """The clause in English and Spanish, in small letters and without its closing mark.
-
-    Raises Nonsense for questions about "I" or "we", which the grammar excludes.
-    """
+    """The clause in small letters and without its closing mark; Nonsense for questions about "I" or "we"."""
     require(subject.person not in (0, 3) or not (shape.mood == "question" or shape.asked[0]))
     return english_clause(subject, predicate, shape), spanish_clause(subject, predicate, shape)
 

@@ -60,10 +60,7 @@ def _regular(verb: str, which: str) -> str:
 
 @cache
 def form(verb: str, which: str) -> str:
-    """Inflect a verb, or the first word of a phrasal verb ("looks for").
-
-    which: "third", "past", "participle" or "gerund".
-    """
+    """The "third", "past", "participle" or "gerund" of a verb, or of the first word of "look for"."""
     word, space, rest = verb.partition(" ")
     return (_irregular().get(word, {}).get(which) or _regular(word, which)) + space + rest
 
@@ -84,10 +81,7 @@ def _auxiliary(verb: str, tense: str, person: int) -> tuple[str, str]:
 
 @cache
 def verb_group(verb: str, tense: str, person: int) -> tuple[str, str, str, str]:
-    """Parts of a verb group: the auxiliary, its negative, the main verb after it, and the plain form.
-
-    The plain form ("eats") is used in affirmative statements of tenses with do-support; else it is empty.
-    """
+    """The auxiliary, its negative, the main verb, and the form without do-support ("eats") or ""."""
     if verb in MODALS:
         return verb, MODALS[verb], "", ""
     if tense == "used to":

@@ -10,10 +10,7 @@ LISTS = {"kinds", "subject", "object", "places", "manner", "deeds"}
 
 
 class Entry:
-    """A row of a table; its columns are attributes, and those with several values are tuples.
-
-    data/README.md explains the columns of each table.
-    """
+    """A row of a table; its columns (see data/README.md) are attributes, and those in LISTS are tuples."""
 
     def __init__(self, **cells: str):
         lists = {name: tuple(cell.split()) for name, cell in cells.items() if name in LISTS}

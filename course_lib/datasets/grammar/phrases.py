@@ -1,7 +1,7 @@
 """Bilingual phrases: noun phrases, people and places, and the random source that draws them."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -27,26 +27,8 @@ def require(sensible: bool) -> None:
         raise Nonsense
 
 
-def fill(found: dict[str, Card], draw: Callable[[int], tuple[str, Card] | None], wanted: int) -> None:
-    """Draw until `found` has `wanted` more sentences, at most 8 times per sentence.
-
-    draw: given the number of the draw, returns a sentence with its translation (or label), or None.
-    Raises ValueError if a sentence gets two translations (or labels).
-    """
-    full = len(found) + wanted
-    for number in range(8 * wanted):
-        if len(found) == full:
-            break
-        drawn = draw(number)
-        if drawn and found.setdefault(*drawn) != drawn[1]:
-            raise ValueError(f"{drawn[0]!r} is both {found[drawn[0]]!r} and {drawn[1]!r}")
-
-
 class Dice:
-    """Random source that depends on its seed alone.
-
-    It uses only `Random.random`, whose stream is the same in every version of Python.
-    """
+    """Random source that uses only `Random.random`, whose stream is the same in every version of Python."""
 
     def __init__(self, seed: int | str):
         self.roll = random.Random(seed).random
@@ -71,6 +53,26 @@ class Dice:
         """Draw an entry of a table: its words in English and Spanish."""
         found = self.entry(table, *kinds)
         return found.english, found.spanish
+
+
+def generate(
+    seed: int, wanted: Mapping[Any, int], draw: Callable[[Any, Dice, int], tuple[str, Card] | None]
+) -> dict[str, Card]:
+    """Draw so many sentences from each pattern, each at most 8 times as often.
+
+    draw: given a pattern and the number of the draw, a sentence with its translation (or label), or None.
+    Raises ValueError if a sentence gets two translations (or labels).
+    """
+    found: dict[str, Card] = {}
+    for pattern, more in wanted.items():
+        dice, full = Dice(f"{seed} {pattern.__name__}"), len(found) + more
+        for number in range(8 * more):
+            if len(found) == full:
+                break
+            drawn = draw(pattern, dice, number)
+            if drawn and found.setdefault(*drawn) != drawn[1]:
+                raise ValueError(f"{drawn[0]!r} is both {found[drawn[0]]!r} and {drawn[1]!r}")
+    return found
 
 
 class Phrase(NamedTuple):

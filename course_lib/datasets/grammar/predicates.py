@@ -116,10 +116,7 @@ def verbs_with(letter: str) -> tuple[Entry, ...]:
 
 
 def predicate(dice: Dice, verb: Entry, doer: Phrase, style: str = "open", extras: float = 1.0) -> Predicate:
-    """Draw the rest of the predicate: an object, perhaps a manner, a place or company.
-
-    style: of the object, as for `thing`. extras: scales the probabilities of the other parts.
-    """
+    """Draw an object, and perhaps a manner, a place or company, whose probabilities `extras` scales."""
     found = _with_object(dice, verb, doer, style) if verb.object else bare(verb)
     if verb.manner and dice.chance(0.4 * extras):
         return found.longer(*dice.words("adverbials", *verb.manner))

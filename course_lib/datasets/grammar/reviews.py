@@ -10,9 +10,9 @@ The label is the sentiment of the main clause after all negations, by these conv
 
 import hashlib
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 
-from course_lib.datasets.grammar.phrases import Dice, fill, join
+from course_lib.datasets.grammar.phrases import Dice, generate, join
 from course_lib.datasets.grammar.tables import rows
 
 SEED = 20261
@@ -101,15 +101,10 @@ def _draw(pattern: Callable[[Dice, int], str], dice: Dice, number: int) -> Revie
 
 @cache
 def _reviews() -> tuple[Review, ...]:
-    found: dict[str, int] = {}
-    for pattern, wanted in WANTED.items():
-        fill(found, partial(_draw, pattern, Dice(f"{SEED} {pattern.__name__}")), wanted)
+    found = generate(SEED, WANTED, _draw)
     return tuple(sorted(found.items(), key=lambda review: hashlib.sha256(review[0].encode()).hexdigest()))
 
 
 def reviews() -> list[Review]:
-    """All sentences with their labels: distinct, in a fixed shuffled order.
-
-    Raises ValueError if a sentence gets both labels.
-    """
+    """All sentences with their labels: distinct, in a fixed shuffled order."""
     return list(_reviews())

@@ -7,7 +7,7 @@ import torch
 from helpers.drawn_text import Draw, figure_tests
 
 from course_lib import viz
-from course_lib.chapters.ch00_why_attention import recurrence_figures
+from course_lib.chapters.ch00_why_attention import figures as first_figures
 from course_lib.chapters.ch01_softmax import softmax_figures
 
 KEYS = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
@@ -43,16 +43,16 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
         lambda: softmax_figures.plot_widths(BY_WIDTH, BY_WIDTH, "gradient", log=True),
         "of the gradient over the width d",
     ),
-    "reach": (lambda: recurrence_figures.plot_reach({"GRU": 0.5 ** torch.arange(9)}), "steps back"),
+    "reach": (lambda: first_figures.plot_reach({"GRU": 0.5 ** torch.arange(9)}), "steps back"),
     "query path": (
-        lambda: recurrence_figures.plot_query_path(KEYS, KEYS[:2], ("red", "green", "blue")),
+        lambda: first_figures.plot_query_path(KEYS, KEYS[:2], ("red", "green", "blue")),
         "green at the top",
     ),
     "seeds": (seeds, "Accuracy over the width, one dot per seed. Both rise."),
 }
 
 
-draw, test_each_figure = figure_tests(FIGURES, recurrence_figures, softmax_figures, widest=845)
+draw, test_each_figure = figure_tests(FIGURES, widest=845)
 
 
 def test_every_seed_is_a_dot_and_the_line_is_their_mean(draw: Draw) -> None:

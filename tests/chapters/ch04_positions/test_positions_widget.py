@@ -1,7 +1,7 @@
 """The positions explorer: what it shows is the table of the library, and its text says what is seen."""
 
-import html
 import math
+from statistics import fmean
 
 import pytest
 import torch
@@ -14,10 +14,6 @@ from course_lib.layers.positions import sinusoidal
 @pytest.fixture
 def explorer():
     return positions_explorer()
-
-
-def text_of(explorer) -> str:
-    return html.unescape(explorer.text.value)
 
 
 def test_the_picture_holds_the_table_and_its_dot_products(explorer) -> None:
@@ -33,24 +29,16 @@ def test_the_picture_holds_the_table_and_its_dot_products(explorer) -> None:
         assert all(list(axes.lines[-1].get_ydata()) == [position] * 2 for axes in (left, middle, right))
 
 
-def test_rotary_scores_are_cosines_of_the_distance_and_largest_three_back() -> None:
+def test_both_curves_are_sums_of_cosines_of_the_distance_and_the_rotary_one_looks_three_back() -> None:
     for d_model, base, position in ((16, 100.0, 30), (64, 10_000.0, 5)):
-        scores = positions.rotary_scores(d_model, base, position)
+        rotary = positions.rotary_scores(d_model, base, position)
+        sums = positions.alike(sinusoidal(positions.TOKENS, d_model, base), position)
         frequencies = [base ** (-2 * i / d_model) for i in range(d_model // 2)]
-        for other in (0, 7, 63):
-            turns = [math.cos((position - other - positions.BACK) * frequency) for frequency in frequencies]
-            assert scores[other].item() == pytest.approx(sum(turns) / len(turns), abs=1e-5)
-        assert scores.argmax() == position - positions.BACK
-        assert scores.max().item() == pytest.approx(1.0, abs=1e-5)
-
-
-def test_the_curve_is_a_sum_of_cosines_of_the_distance() -> None:
-    for d_model, base in ((16, 100.0), (64, 10_000.0)):
-        frequencies = [base ** (-2 * i / d_model) for i in range(d_model // 2)]
-        curve = positions.alike(sinusoidal(positions.TOKENS, d_model, base), 30)
-        for other in (0, 7, 30, 63):
-            by_hand = sum(math.cos((other - 30) * frequency) for frequency in frequencies) / (d_model / 2)
-            assert curve[other].item() == pytest.approx(by_hand, abs=1e-5)
+        for curve, peak in ((rotary, position - positions.BACK), (sums, position)):
+            for other in (0, 7, peak, 63):
+                by_hand = fmean(math.cos((peak - other) * frequency) for frequency in frequencies)
+                assert curve[other].item() == pytest.approx(by_hand, abs=1e-5)
+            assert curve.argmax() == peak
 
 
 def test_the_text_names_wavelengths_and_dot_products(explorer) -> None:
@@ -58,25 +46,25 @@ def test_the_text_names_wavelengths_and_dot_products(explorer) -> None:
     explorer.controls["position"].value = 5
     table = sinusoidal(20, 4, 100.0)
     longest = 2 * math.pi * 100**0.5
-    assert f"Base 100, d_model = 4: wavelengths from 6.3 to {longest:.1f} positions." in text_of(explorer)
+    assert f"Base 100, d_model = 4: wavelengths from 6.3 to {longest:.1f} positions." in explorer.line
     near, far = table[5] @ table[6], table[5] @ table[15]
     said = f"itself: 2; with position 6: {near:.1f}; with position 15: {far:.1f}."
-    assert said in text_of(explorer)
+    assert said in explorer.line
 
 
 def test_the_text_counts_the_features_that_stand_still(explorer) -> None:
     explorer.controls["d_model"].value, explorer.controls["base"].value = 4, 100_000
-    assert " 1 of 4 features barely change over 64 positions." in text_of(explorer)  # cos(63/316) = 0.98
+    assert " 1 of 4 features barely change over 64 positions." in explorer.line  # cos(63/316) = 0.98
     explorer.controls["base"].value = 10
-    assert " 0 of 4 features barely change over 64 positions." in text_of(explorer)
+    assert " 0 of 4 features barely change over 64 positions." in explorer.line
 
 
-@pytest.mark.parametrize("position", range(positions.TOKENS))
-def test_the_text_compares_with_positions_that_are_there(position: int) -> None:
-    said = positions.describe(100, 8, position, positions.alike(sinusoidal(64, 8, 100.0), position))
-    neighbour, other = (int(words.split(":")[0]) for words in said.split("with position ")[1:])
-    assert abs(neighbour - position) == 1 and abs(other - position) == 10
-    assert 0 <= other < positions.TOKENS
+def test_the_text_compares_with_positions_that_are_there() -> None:
+    for position in range(positions.TOKENS):
+        said = positions.describe(100, 8, position, positions.alike(sinusoidal(64, 8, 100.0), position))
+        neighbour, other = (int(words.split(":")[0]) for words in said.split("with position ")[1:])
+        assert abs(neighbour - position) == 1 and abs(other - position) == 10
+        assert 0 <= other < positions.TOKENS
 
 
 @pytest.mark.parametrize(

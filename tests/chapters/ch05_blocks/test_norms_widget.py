@@ -1,7 +1,7 @@
 """The norm explorer: it shows the stored runs, and the gradients are those of the model."""
 
-import html
 from dataclasses import replace
+from itertools import product
 
 import pytest
 import torch
@@ -13,23 +13,14 @@ from course_lib.chapters.ch05_blocks import norms_widget as norms
 from course_lib.tasks import TranslationDataset
 from course_lib.text.unigram import unigram_loss
 
-RATES = (1e-3, 2e-3, 4e-3, 8e-3)
-
-
-def text_of(explorer) -> str:
-    return html.unescape(explorer.text.value)
-
 
 def test_each_choice_has_its_runs() -> None:
-    explorer = norm_explorer()
-    controls = explorer.controls
-    for norm in controls["norm"].options:
-        for depth in controls["depth"].options:
-            for lr in controls["lr"].options:
-                for warmup in controls["warmup"].options:
-                    runs = norms.runs_of(norm, depth, lr, warmup)
-                    assert sorted(run.recipe.seed for run in runs) == [0, 1, 2]
-    assert tuple(controls["lr"].options) == RATES
+    controls = norm_explorer().controls
+    choices = [controls[name].options for name in ("norm", "depth", "lr", "warmup")]
+    for norm, depth, lr, warmup in product(*choices):
+        runs = norms.runs_of(norm, depth, lr, warmup)
+        assert sorted(run.recipe.seed for run in runs) == [0, 1, 2]
+    assert tuple(controls["lr"].options) == norm_runs.RATES
 
 
 def test_the_text_says_what_is_stored() -> None:
@@ -38,10 +29,10 @@ def test_the_text_says_what_is_stored() -> None:
     explorer.controls["lr"].value = 4e-3
     runs = norms.runs_of("post", 6, 4e-3, 0)
     losses = [run.losses[-1] for run in runs]
-    assert f"the loss of 3 runs is {min(losses):.2f} to {max(losses):.2f}" in text_of(explorer)
-    assert "no warm-up" in text_of(explorer)
+    assert f"the loss of 3 runs is {min(losses):.2f} to {max(losses):.2f}" in explorer.line
+    assert "no warm-up" in explorer.line
     explorer.controls["warmup"].value = 100
-    assert "100 steps of warm-up" in text_of(explorer)
+    assert "100 steps of warm-up" in explorer.line
 
 
 def test_the_lines_are_the_stored_losses() -> None:

@@ -26,7 +26,7 @@ DRAWN: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and w
     "ranks": (lambda: figures.plot_ranks(WORDS.counts), "from 13,335.* fall to 1 at rank 20,000"),
     "merges": (lambda: figures.diagram_merges(STEPS), r"c \+ o: ␣ co m e"),
     "lengths": (lambda: figures.plot_lengths(WORDS.lengths, WORDS.words, WORDS.characters), "30 without any"),
-    "losses": (lambda: figures.plot_held_out_losses(CURVES, "Real", alt="Two curves."), "Two curves"),
+    "losses": (lambda: figures.plot_held_out_losses(CURVES, alt="Two curves."), "Two curves"),
     "pairs": (
         lambda: figures.plot_by_pairs([250, 1000, 90_000], [99.0, 50.0, 16.0], [2.0, 5.0, 15.0]),
         "99.0 with 250, .* On held-out sentences: 2.0, 5.0, 15.0",

@@ -32,10 +32,6 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
         "from step 100 to 300.*BLEU and chrF",
     ),
     "errors": (lambda: score_figures.plot_error_kinds(ERRORS, 50), "of 50 sentences .* step 300, step 600"),
-    "bootstrap": (
-        score_figures.diagram_bootstrap,
-        r"drawn the cards 2, 2, 0 and not 1\. .* test set is 6/10 = 0.60; that of the round is 6/8 = 0.75",
-    ),
     "seeds": (
         lambda: score_figures.plot_seed_scores(SEEDS),
         "3 runs .* 200 from 30 to 34; .* 1 of the 3 pairs",
@@ -77,11 +73,6 @@ def test_each_histogram_has_all_rounds_and_shades_their_middle(draw: Draw) -> No
         assert axes.get_title() == name and sum(bar.get_height() for bar in bars) == len(values)
         inside = (values >= shade.get_x()) & (values <= shade.get_x() + shade.get_width())
         assert inside.float().mean() == pytest.approx(0.95, abs=0.01)
-
-
-def test_a_round_draws_the_cards_asked_for_and_no_others() -> None:
-    with pytest.raises(IndexError):
-        score_figures.diagram_bootstrap(drawn=(0, 3))
 
 
 def test_each_run_has_a_dot_per_test_set_and_a_line_between_them(draw: Draw) -> None:

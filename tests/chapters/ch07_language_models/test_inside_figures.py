@@ -12,8 +12,6 @@ CURVES = {"one block": [3.0] * 40, "two blocks": [3.0] * 20 + [0.1] * 20}
 GRID = torch.tensor([[0.0, 0.9, 0.04], [0.0, 0.95, 0.3], [0.0, 0.0, 1.0]])
 BACK = torch.eye(8).roll(-3, dims=1)  # each query attends three positions back
 FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and what its alt text says
-    "lens": (drawn.diagram_lens, "3 blocks.* at 4 depths"),
-    "induction": (drawn.diagram_induction, "from D to the K after it.* predicts K"),
     "repeats": (
         lambda: drawn.plot_repeats(CURVES, {"guessing": 3.3, "the row's letters": 2.3}),
         "one block ends not below the lowest; two blocks ends below",

@@ -4,7 +4,6 @@ import pytest
 
 from course_lib.chapters.ch07_language_models import pretraining as runs
 from course_lib.datasets.splits import normalize
-from course_lib.experiments import storage
 from course_lib.tasks.pretraining import TASKS
 
 
@@ -30,15 +29,6 @@ def test_bleus_are_sorted_by_pairs_and_hold_a_score_for_each_seed() -> None:
     assert sum(map(len, found.values())) == len(chosen)
 
 
-def test_the_time_of_pretraining_is_stored_with_a_run(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(storage, "results_of", lambda module: tmp_path)
-    recipe = runs.Recipe(pairs=250, start=runs.NOTHING, seed=3)
-    run = runs.Run(recipe=recipe, bleu=1.5, losses=(6.0, 5.5), bleus=(0.5, 1.5), seconds=0.1)
-    runs.EXPERIMENT.add("pairs", run)
-    assert runs.stored() == {"pairs": [run]}
-    assert set(runs.EXPERIMENT.read()["pretraining seconds"][runs.NOTHING]) == {"3"}
-
-
 def test_no_sentence_without_labels_is_held_out_or_labelled() -> None:
     data = runs.material()
     read = set(map(normalize, data.unlabelled))
@@ -53,7 +43,7 @@ def test_no_sentence_without_labels_is_held_out_or_labelled() -> None:
 def test_a_run_follows_its_recipe(monkeypatch) -> None:
     monkeypatch.setattr(runs, "EVERY", 10)
     monkeypatch.setattr(runs, "HELD_OUT", 30)
-    monkeypatch.setattr(runs, "pretrained", lambda task, seed: (runs.new_model(seed).state_dict(), 0.0))
+    monkeypatch.setattr(runs, "pretrained", lambda task, seed: runs.new_model(seed).state_dict())
     data = runs.material()
     short = runs.Material(data.labelled, data.validation[:30], data.test[:20], data.unlabelled, data.tokens)
     monkeypatch.setattr(runs, "material", lambda: short)
@@ -66,8 +56,8 @@ def test_a_run_follows_its_recipe(monkeypatch) -> None:
 
 @pytest.mark.parametrize("task", (*TASKS, runs.ONE_SIDED))
 def test_pretraining_changes_the_weights_and_nothing_does_not(task) -> None:
-    before = runs.pretrained(runs.NOTHING, 5)[0]["blocks.0.attention.w_q.weight"]
-    after = runs.pretrained.__wrapped__(task, 5, steps=2)[0]["blocks.0.attention.w_q.weight"]
+    before = runs.pretrained(runs.NOTHING, 5)["blocks.0.attention.w_q.weight"]
+    after = runs.pretrained.__wrapped__(task, 5, steps=2)["blocks.0.attention.w_q.weight"]
     assert not before.equal(after) and before.equal(runs.new_model(5).blocks[0].attention.w_q.weight)
 
 

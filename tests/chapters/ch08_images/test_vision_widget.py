@@ -10,20 +10,11 @@ import torch
 from matplotlib import rc_context
 from PIL import Image
 
-from course_lib.chapters.ch08_images import class_attention_widget as class_attention_module
-from course_lib.chapters.ch08_images import (
-    confusion_widget as confusion,
-)
-from course_lib.chapters.ch08_images import digits_vit as digits
-from course_lib.chapters.ch08_images import (
-    patch_picture,
-    perturbations,
-)
-from course_lib.chapters.ch08_images import (
-    patches_widget as patches,
-)
+from course_lib.chapters.ch08_images import class_attention_widget, confusion_widget, digits_vit
+from course_lib.chapters.ch08_images import patch_picture as cutting
+from course_lib.chapters.ch08_images import patches_widget as patches
 from course_lib.chapters.ch08_images.class_attention_widget import class_attention_explorer
-from course_lib.chapters.ch08_images.confusion_widget import confusion_explorer
+from course_lib.chapters.ch08_images.confusion_widget import CHANGES, confusion_explorer
 from course_lib.chapters.ch08_images.patches_widget import patch_explorer
 from course_lib.chapters.ch08_images.vit_interpret import (
     attention_maps,
@@ -31,7 +22,7 @@ from course_lib.chapters.ch08_images.vit_interpret import (
     on_patches,
     rollout,
 )
-from course_lib.datasets import ImageSplit, load_images
+from course_lib.datasets import ImageSplit
 from course_lib.layers.patches import unfold_patches
 from course_lib.models.vit import ViT, ViTConfig
 from course_lib.tasks.image_classification import accuracy, predict, to_floats
@@ -59,20 +50,21 @@ def colour_model(**changes) -> ViT:
     return model.eval()
 
 
+@pytest.fixture
+def digits() -> tuple[ViT, ImageSplit]:
+    """The model and the images that an explorer shows without others."""
+    return digits_vit.digits_model(), digits_vit.digits().test
+
+
 # ---- the model
 
 
-def test_the_stored_model_reads_digits_that_it_has_not_seen() -> None:
-    model, images = digits.digits_model(), load_images("digits")
-    assert accuracy(model, images.test) > 0.95
+def test_the_stored_model_reads_digits_that_it_has_not_seen(digits) -> None:
+    model, test = digits
+    assert accuracy(model, test) > 0.95
     assert not any(p.requires_grad for p in model.parameters()) and not model.training
-    assert sum(file.stat().st_size for file in digits.STORED.iterdir()) < 300_000
-
-
-def test_the_command_makes_a_model_of_this_form() -> None:
-    made = digits.make(steps=2)
-    assert made.config == digits.digits_model().config
-    assert made.config.d_model == digits.SIZES["d_model"]
+    assert sum(file.stat().st_size for file in digits_vit.STORED.iterdir()) < 300_000
+    assert digits_vit.make(steps=2).config == model.config  # the command makes a model of this form
 
 
 @pytest.mark.parametrize("make", [class_attention_explorer, confusion_explorer])
@@ -106,9 +98,9 @@ def test_any_classifier_can_be_looked_at(make) -> None:
 
 def test_the_tokens_are_those_of_the_model() -> None:
     pixels = coloured(1).pixels
-    mine = patch_picture.cut_up(pixels[0], 4, 4, patch_picture.WHOLE)
+    mine = cutting.cut_up(pixels[0], 4, 4, cutting.WHOLE)
     assert torch.equal(mine.flatten(1).float(), unfold_patches(pixels.float(), 4)[0])
-    overlapping = patch_picture.cut_up(pixels[0], 4, 2, patch_picture.WHOLE)
+    overlapping = cutting.cut_up(pixels[0], 4, 2, cutting.WHOLE)
     assert len(overlapping) == 5 * 5
     assert torch.equal(overlapping[5 * 1 + 3], pixels[0, :, 2:6, 6:10])
 
@@ -117,10 +109,10 @@ def test_the_lectures_reshape_mixes_three_squares() -> None:
     """As on the slide: two unfolds, then the numbers are read on without a permute."""
     pixels = coloured(1).pixels
     lecture = pixels.unfold(2, 4, 4).unfold(3, 4, 4).reshape(1, 9, 3 * 4 * 4)[0]
-    mine = patch_picture.cut_up(pixels[0], 4, 4, patch_picture.RESHAPED)
+    mine = cutting.cut_up(pixels[0], 4, 4, cutting.RESHAPED)
     assert torch.equal(mine.flatten(1), lecture)
     for token in range(9):
-        squares = patch_picture.squares_of(token, 9, 3, patch_picture.RESHAPED)
+        squares = cutting.squares_of(token, 9, 3, cutting.RESHAPED)
         for part, (channel, place) in zip(mine[token], squares, strict=True):
             row, column = divmod(place, 3)
             square = pixels[0, channel, 4 * row : 4 * row + 4, 4 * column : 4 * column + 4]
@@ -133,7 +125,7 @@ def test_every_size_and_stride_that_is_offered_covers_the_image() -> None:
             assert side % patch == 0
             for stride in patches.strides(side, patch):
                 assert (side - patch) % stride == 0 and 1 <= stride <= patch
-                across = patch_picture.tokens_across(side, patch, stride)
+                across = cutting.tokens_across(side, patch, stride)
                 assert across**2 <= patches.MOST and (across - 1) * stride + patch == side
     assert patches.sizes(64) == [2, 4, 8, 16, 32, 64]
 
@@ -156,27 +148,30 @@ def test_controls_offer_what_the_others_allow() -> None:
 
 def test_the_patch_text_counts() -> None:
     widget = patch_explorer(coloured().pixels)
-    for name, value in {"patch": 4, "stride": 2, "token": 8}.items():
-        widget.controls[name].value = value
-    text = text_of(widget)
-    assert "Image 1: 12×12 pixels, 3 channels; patches of 4×4 at stride 2: 5 rows of 5, 25 tokens" in text
-    assert "tokens of 3·4·4 = 48 values." in text
-    assert f"each pixel is in {25 * 16 / 144:.1f} of them on average" in text
-    assert "each head computes 676 weights" in text
-    assert text.endswith("Token 8 is the patch in row 2, column 3.")
-    widget.controls["stride"].value = 4
-    widget.controls["token"].value = 5
-    widget.controls["cut"].value = patch_picture.RESHAPED
-    assert "Token 5 consists of green of patch 4, green of patch 5, green of patch 6" in text_of(widget)
-    widget.controls["patch"].value = 2
-    widget.controls["cut"].value = patch_picture.WHOLE
+
+    def text(**values) -> str:
+        for name, value in values.items():
+            widget.controls[name].value = value
+        return text_of(widget)
+
+    counts = text(patch=4, stride=2, token=8)
+    for said in (
+        "Image 1: 12×12 pixels, 3 channels; patches of 4×4 at stride 2: 5 rows of 5, 25 tokens",
+        "tokens of 3·4·4 = 48 values.",
+        f"each pixel is in {25 * 16 / 144:.1f} of them on average",
+        "each head computes 676 weights",
+    ):
+        assert said in counts
+    assert counts.endswith("Token 8 is the patch in row 2, column 3.")
+    mixed = text(stride=4, token=5, cut=cutting.RESHAPED)
+    assert "Token 5 consists of green of patch 4, green of patch 5, green of patch 6" in mixed
     numbers = coloured().pixels[0, :, 0:2, 8:10].flatten().tolist()
-    assert text_of(widget).endswith(f"column 5: {' '.join(map(str, numbers))}.")
+    assert text(patch=2, cut=cutting.WHOLE).endswith(f"column 5: {' '.join(map(str, numbers))}.")
 
 
 def test_the_sequence_shows_the_tokens_in_order() -> None:
     tokens = torch.arange(6, dtype=torch.uint8)[:, None, None, None].expand(6, 1, 2, 2)
-    drawn = patch_picture.montage(tokens, line=4, right=1, below=1)
+    drawn = cutting.montage(tokens, line=4, right=1, below=1)
     assert drawn.shape == (2 * 3, 4 * 3, 4)
     assert drawn[0, ::3, 0].tolist() == [0, 1, 2, 3] and drawn[3, ::3, 1].tolist() == [4, 5, 255, 255]
     assert drawn[0, :3, 3].tolist() == [255, 255, 0] and drawn[3, 6:9, 3].tolist() == [0, 0, 0]
@@ -196,9 +191,6 @@ def test_images_that_cannot_be_cut_get_the_reason(shape: tuple[int, ...], said: 
         patch_explorer(torch.zeros(shape, dtype=torch.uint8))
 
 
-# ---- the class token
-
-
 def test_a_picture_of_ones_own_is_cut_to_a_square_in_its_middle(tmp_path) -> None:
     wide = np.zeros((40, 100, 3), np.uint8)
     wide[:, 30:70] = (200, 100, 50)  # the middle; black on both sides
@@ -213,79 +205,67 @@ def test_a_picture_of_ones_own_is_cut_to_a_square_in_its_middle(tmp_path) -> Non
         patch_explorer(tmp_path / "text.png")
 
 
-def test_the_weights_are_those_of_the_model() -> None:
-    model, test = digits.digits_model(), load_images("digits").test
+# ---- the class token
+
+
+def test_the_weights_are_those_of_the_model(digits) -> None:
+    model, test = digits
     maps = attention_maps(model, to_floats(test.pixels[6:7]))
-    look = class_attention_module.look(model, test[6:7])
+    look = class_attention_widget.look(model, test[6:7])
     assert torch.allclose(look.weights(2, 3), class_attention(maps)[1, 0, 2])
     assert torch.allclose(look.weights(3, "mean"), class_attention(maps)[2, 0].mean(dim=0))
     assert torch.allclose(look.weights(2, "rollout"), on_patches(rollout(maps[:2])[0, 0]))
     assert torch.allclose(look.probabilities, predict(model, test.pixels[6:7])[0].softmax(dim=-1), atol=1e-6)
 
 
-def test_the_text_names_the_strongest_weight() -> None:
-    widget = class_attention_explorer()
+def test_the_least_sure_images_come_first(digits) -> None:
+    model, test = digits
+    chosen = class_attention_widget.least_sure(model, test)
+    assert len(chosen) == class_attention_widget.MOST_IMAGES
+    sure, all_sure = (predict(model, one.pixels).softmax(dim=-1).amax(dim=-1) for one in (chosen, test))
+    assert (sure.diff() >= -1e-5).all() and sure[-1] <= all_sure.median()
+
+
+def test_the_text_and_the_maps_show_the_chosen_head_and_patch(digits) -> None:
+    model, test = digits
+    images = class_attention_widget.least_sure(model, test)
+    widget, look = class_attention_explorer(), class_attention_widget.look(model, images[6:7])
     for name, value in {"image": 7, "layer": 2, "head": 3}.items():
         widget.controls[name].value = value
-    test = class_attention_module.least_sure(digits.digits_model(), load_images("digits").test)
-    look = class_attention_module.look(digits.digits_model(), test[6:7])
-    weights, p = look.weights(2, 3), look.probabilities
+    weights, p, text = look.weights(2, 3), look.probabilities, text_of(widget)
+    verdict = "correctly" if p.argmax() == look.label else "incorrectly"
+    assert text.startswith(f"Image 7 has label {look.label}; the model {verdict} predicts {p.argmax()} with ")
     row, column = divmod(int(weights.argmax()), 4)
-    verdict = "correctly" if p.argmax() == test.labels[6] else "incorrectly"
-    text = text_of(widget)
-    assert text.startswith(
-        f"Image 7 has label {test.labels[6]}; the model {verdict} predicts {p.argmax()} with "
-    )
-    assert f"probability {p.max():.2f} (next: " in text
-    assert f"Layer 2, head 3: the class token gives itself a weight of {1 - weights.sum():.2f}." in text
-    place = f"Of the patches, the one in row {row + 1}, column {column + 1} gets the most"
-    assert f"{place}, {weights.max():.2f}. Uniform weights would be 0.06." in text
-
-
-def test_the_least_sure_images_come_first() -> None:
-    model, test = digits.digits_model(), load_images("digits").test
-    chosen = class_attention_module.least_sure(model, test)
-    assert len(chosen) == class_attention_module.MOST_IMAGES
-    sure = predict(model, chosen.pixels).softmax(dim=-1).amax(dim=-1)
-    assert (sure.diff() >= -1e-5).all()
-    assert sure[-1] <= predict(model, test.pixels).softmax(dim=-1).amax(dim=-1).median()
+    for said in (
+        f"probability {p.max():.2f} (next: ",
+        f"Layer 2, head 3: the class token gives itself a weight of {1 - weights.sum():.2f}.",
+        f"Of the patches, the one in row {row + 1}, column {column + 1} gets the most, {weights.max():.2f}. ",
+        "Uniform weights would be 0.06.",
+    ):
+        assert said in text
+    image, numbers, classes = widget.maps.heatmaps
+    assert np.array_equal(image.picture, class_attention_widget.heated(look.pixels, weights))
+    assert np.allclose(image.weights, weights) and np.allclose(numbers.weights, weights)
+    best = p.topk(class_attention_widget.LIKELIEST)
+    assert classes.rows == [str(i) for i in best.indices.tolist()]
+    assert np.allclose(classes.weights[:, 0], best.values)
+    for number, (row, column) in enumerate([(0, 3), (2, 1)]):  # a click on the image, and on the weights
+        widget.maps.select(row, column, number)
+        weight = weights[row, column].item()
+        place = f"in row {row + 1}, column {column + 1}, gets {weight:.3f}: {17 * weight:.1f} times a uniform"
+        assert place in text_of(widget)
+        assert all(widget.maps.framed(i)[1:] == (row, column) for i in (0, 1))
+    widget.maps.select(2, 0, class_attention_widget.LIKELIEST_MAP)
+    assert "framed" not in text_of(widget) and widget.maps.framed(0)[1:] == (None, None)
 
 
 def test_the_veil_is_densest_where_the_weight_is_largest() -> None:
     weights = torch.zeros(3, 3)
     weights[1, 2], weights[0, 0] = 0.4, 0.2
     black = torch.zeros(1, 12, 12, dtype=torch.uint8)
-    heat = class_attention_module.heated(black, weights).astype(int)
+    heat = class_attention_widget.heated(black, weights).astype(int)
     assert (heat[4:8, 8:12] == heat[4, 8]).all() and (heat[8:] == 0).all()
     assert np.abs(heat[4, 8] - 2 * heat[0, 0]).max() <= 2 and heat[0, 0].max() > 60
-
-
-def test_a_click_on_a_patch_says_its_weight() -> None:
-    widget = class_attention_explorer()
-    widget.controls["layer"].value, widget.controls["head"].value = 2, 3
-    test = class_attention_module.least_sure(digits.digits_model(), load_images("digits").test)
-    weights = class_attention_module.look(digits.digits_model(), test[:1]).weights(2, 3)
-    for number, (row, column) in enumerate([(0, 3), (2, 1)]):  # on the image, and on the weights
-        widget.maps.select(row, column, number)
-        weight = weights[row, column].item()
-        place = f"in row {row + 1}, column {column + 1}, gets {weight:.3f}: {17 * weight:.1f} times a uniform"
-        assert place in text_of(widget)
-        assert all(widget.maps.framed(i)[1:] == (row, column) for i in (0, 1))
-    widget.maps.select(2, 0, class_attention_module.LIKELIEST_MAP)
-    assert "framed" not in text_of(widget) and widget.maps.framed(0)[1:] == (None, None)
-
-
-def test_the_maps_show_the_image_the_weights_and_the_classes() -> None:
-    widget = class_attention_explorer()
-    model, test = digits.digits_model(), load_images("digits").test
-    look = class_attention_module.look(model, class_attention_module.least_sure(model, test)[:1])
-    image, numbers, classes = widget.maps.heatmaps
-    weights = look.weights(3, "mean")
-    assert np.array_equal(image.picture, class_attention_module.heated(look.pixels, weights))
-    assert np.allclose(image.weights, weights) and np.allclose(numbers.weights, weights)
-    best = look.probabilities.topk(class_attention_module.LIKELIEST)
-    assert classes.rows == [str(i) for i in best.indices.tolist()]
-    assert np.allclose(classes.weights[:, 0], best.values)
 
 
 def test_without_a_class_token_there_is_nothing_to_see() -> None:
@@ -297,7 +277,7 @@ def test_without_a_class_token_there_is_nothing_to_see() -> None:
 
 
 def test_the_matrix_and_the_images_behind_a_cell() -> None:
-    shown = perturbations.Outcome(
+    shown = confusion_widget.Outcome(
         torch.zeros(5, 1, 8, 8, dtype=torch.uint8),
         torch.tensor([1, 1, 0, 1, 1]),
         torch.tensor([[0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [0.8, 0.1, 0.1], [0.9, 0.1, 0.0], [0.4, 0.5, 0.1]]),
@@ -306,60 +286,26 @@ def test_the_matrix_and_the_images_behind_a_cell() -> None:
     assert shown.behind(1, 0) == [3, 0]  # the most confident error first
     assert shown.behind(1, 1) == [4, 1]  # the least confident correct one first
     assert shown.behind(2, 1) == []
-    text = confusion.in_words(shown, shown.matrix(), [3, 0], (1, 0), ["a", "b", "c"], "original")
+    text = confusion_widget.in_words(shown, 1, 0, ["a", "b", "c"], "original")
     assert text == (
         "Images: original. Accuracy 60.0% (3 of 5). Of 4 of class b, 2 are correct; errors: "
         "2 as a. Below each image: the probability of a, then of b. Shown are the most confident errors. "
         "Mean probability of a: 0.75."
     )
-    empty = confusion.in_words(shown, shown.matrix(), [], (0, 2), ["a", "b", "c"], "original")
+    empty = confusion_widget.in_words(shown, 0, 2, ["a", "b", "c"], "original")
     assert empty.endswith("errors: none. No image of class a is predicted as c.")
 
 
-def test_it_begins_at_the_commonest_mistake() -> None:
-    widget, test = confusion_explorer(), load_images("digits").test
-    shown = perturbations.outcome(digits.digits_model(), test, lambda pixels: pixels)
-    mistakes = shown.matrix().fill_diagonal_(0)
-    cell = int(widget.controls["true"].value), int(widget.controls["taken"].value)
-    assert mistakes[cell] == mistakes.max() > 0
-    assert f"{cell[0]} predicted as {cell[1]}: {mistakes.max()} of " in widget.maps.heatmaps[1].title
-    assert widget.maps.framed(0) == (0, *cell)
-    right = round(accuracy(digits.digits_model(), test) * len(test))
-    assert f"({right} of {len(test)})." in text_of(widget)
-
-
-def test_the_gallery_shows_the_images_with_their_probabilities() -> None:
-    widget, test = confusion_explorer(), load_images("digits").test
-    widget.maps.select(8, 8)
-    shown = perturbations.outcome(digits.digits_model(), test, lambda pixels: pixels)
-    numbers = shown.behind(8, 8)[: confusion.MOST]
-    images = widget.maps.heatmaps[1]
-    high, wide = (
-        size // len(side)
-        for size, side in zip(images.picture.shape, (images.rows, images.columns), strict=False)
-    )
-    for i, number in enumerate(numbers):
-        row, column = divmod(i, confusion.ACROSS)
-        drawn = images.picture[row * high : row * high + 8, column * wide : column * wide + 8]
-        assert np.array_equal(drawn[..., :3], patch_picture.colours(test.pixels[number]))
-    probabilities = [f"{shown.probabilities[n, 8]:.2f}" for n in numbers]
-    assert [text for line in images.texts for text in line] == probabilities
-    assert images.descriptions[0][0].startswith(f"8: {probabilities[0]}, ")
-
-
-def test_a_click_that_moves_two_sliders_shows_one_new_picture() -> None:
-    widget = confusion_explorer()
-    titles = []
-    widget.maps.observe(lambda change: titles.append(change["new"][1]["title"]), names="maps")
-    widget.maps.select(0, 9)
-    widget.maps.select(3, 3)
-    assert [title.partition(":")[0] for title in titles] == ["0 predicted as 9", "3 predicted as 3"]
-
-
-def test_a_click_chooses_a_cell_of_the_matrix_and_then_one_of_its_images() -> None:
-    widget, test = confusion_explorer(), load_images("digits").test
-    shown = perturbations.outcome(digits.digits_model(), test, lambda pixels: pixels)
+def test_it_begins_at_the_commonest_mistake_and_a_click_chooses_a_cell_and_an_image(digits) -> None:
+    widget, (model, test) = confusion_explorer(), digits
+    shown = confusion_widget.outcome(model, test, CHANGES["original"])
     counts = shown.matrix()
+    mistakes = counts.clone().fill_diagonal_(0)
+    cell = int(widget.controls["true"].value), int(widget.controls["taken"].value)
+    assert mistakes[cell] == mistakes.max() > 0 and widget.maps.framed(0) == (0, *cell)
+    assert f"{cell[0]} predicted as {cell[1]}: {mistakes.max()} of " in widget.maps.heatmaps[1].title
+    assert f"({round(accuracy(model, test) * len(test))} of {len(test)})." in text_of(widget)
+
     widget.maps.select(9, 8)
     assert (widget.controls["true"].value, widget.controls["taken"].value) == ("9", "8")
     matrix, images = widget.maps.heatmaps
@@ -371,20 +317,40 @@ def test_a_click_chooses_a_cell_of_the_matrix_and_then_one_of_its_images() -> No
     assert text_of(widget).endswith(f" Image 2 of these: {named}.")
     widget.maps.select(0, 4, map=1)  # no image there
     assert "of these" not in text_of(widget)
+    titles: list[str] = []
+    widget.maps.observe(lambda change: titles.append(change["new"][1]["title"]), names="maps")
     widget.maps.select(0, 9)
     assert images.rows and not widget.maps.heatmaps[1].rows and "No image of class 0" in text_of(widget)
+    widget.maps.select(3, 3)  # one new picture, though two sliders have moved
+    assert [title.partition(":")[0] for title in titles] == ["0 predicted as 9", "3 predicted as 3"]
+
+
+def test_the_gallery_shows_the_images_with_their_probabilities(digits) -> None:
+    widget, (model, test) = confusion_explorer(), digits
+    widget.maps.select(8, 8)
+    shown = confusion_widget.outcome(model, test, CHANGES["original"])
+    numbers = shown.behind(8, 8)[: confusion_widget.MOST]
+    images = widget.maps.heatmaps[1]
+    high, wide = images.picture.shape[0] // len(images.rows), images.picture.shape[1] // len(images.columns)
+    for i, number in enumerate(numbers):
+        row, column = divmod(i, confusion_widget.ACROSS)
+        drawn = images.picture[row * high : row * high + 8, column * wide : column * wide + 8]
+        assert np.array_equal(drawn[..., :3], cutting.colours(test.pixels[number]))
+    probabilities = [f"{shown.probabilities[n, 8]:.2f}" for n in numbers]
+    assert [text for line in images.texts for text in line] == probabilities
+    assert images.descriptions[0][0].startswith(f"8: {probabilities[0]}, ")
 
 
 def test_changes_leave_the_images_in_their_form() -> None:
     pixels = coloured().pixels
-    for name, change in perturbations.CHANGES.items():
+    for name, change in CHANGES.items():
         changed = change(pixels)
         assert changed.shape == pixels.shape and changed.dtype == torch.uint8
         assert torch.equal(change(pixels), changed)
         assert torch.equal(changed, pixels) == (name == "original")
-    assert torch.equal(perturbations.moved(pixels)[..., 1:], pixels[..., :-1])
-    assert (perturbations.moved(pixels)[..., 0] == 0).all()
-    assert perturbations.faint(pixels).max() == 127
+    moved = CHANGES["one pixel to the right"](pixels)
+    assert torch.equal(moved[..., 1:], pixels[..., :-1]) and (moved[..., 0] == 0).all()
+    assert CHANGES["half the contrast"](pixels).max() == 127
 
 
 # ---- all of them

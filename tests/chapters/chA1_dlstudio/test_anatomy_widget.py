@@ -9,14 +9,7 @@ from helpers.few_pairs import few_pairs
 from course_lib.chapters.chA1_dlstudio import anatomy as runs
 from course_lib.chapters.chA1_dlstudio import anatomy_explorer, anatomy_samples
 from course_lib.chapters.chA1_dlstudio import anatomy_widget as anatomy
-from course_lib.chapters.chA1_dlstudio.anatomy import (
-    EVALUATIONS,
-    FIXES,
-    as_json,
-    make,
-    parts_of,
-    stored,
-)
+from course_lib.chapters.chA1_dlstudio.anatomy import EVALUATIONS, FIXES, as_json, make, parts_of, stored
 from course_lib.experiments import storage
 from course_lib.lectures.dlstudio import Deviations, Procedure, corpus_of
 
@@ -34,7 +27,7 @@ def test_nothing_fixed_is_the_lecture_and_all_fixed_the_paper():
 
 def test_stored_runs_are_in_order_and_the_cumulative_ones_whole():
     for part, made in stored().items():
-        assert [run.fixed for run in made] == [frozenset(fixed) for fixed in runs.PARTS[part]()]
+        assert [run.fixed for run in made] == [frozenset(fixed) for fixed in runs.PARTS[part]]
         if part.endswith("timed"):
             assert all(abs(run.steps * run.seconds - runs.SECONDS) < 2 * run.seconds + 0.2 for run in made)
         else:
@@ -85,27 +78,17 @@ def test_repeating_a_run_gives_its_loss_and_its_translations():
     assert again == same and again["loss"] == run.loss and set(again["samples"]) == set(EVALUATIONS)
 
 
-def test_the_widget_shows_sample_translations():
+def test_the_widget_names_the_fixes_and_shows_their_scores_and_sample_translations():
     explorer = anatomy_explorer()
-    pairs, translated = anatomy_samples.stored()
-    explorer.controls["trained"].value = f"{runs.STEPS} steps"
+    assert "Nothing fixed" in explorer.line
     for name in FIXES:
         explorer.controls[name].value = True
+    assert "Everything fixed" in explorer.line
+    for budget, part in ((f"{runs.SECONDS} s of CPU time", "timed"), (f"{runs.STEPS} steps", "cumulative")):
+        explorer.controls["trained"].value = budget
+        assert f"BLEU {stored()[part][-1].scores['feedback'].held_out_bleu}" in explorer.line
+    pairs, translated = anatomy_samples.stored()
     lines = translated[frozenset(FIXES), runs.STEPS]["feedback"]
     shown = html.unescape(explorer.text.value)
-    assert all(
-        text in shown for text in (*lines, *sum(pairs, ()), f"Sample translations after {runs.STEPS} steps")
-    )
-
-
-def test_the_widget_names_the_fixes():
-    explorer = anatomy_explorer()
-    assert "Nothing fixed" in explorer.text.value
-    for name in FIXES:
-        explorer.controls[name].value = True
-    assert "Everything fixed" in explorer.text.value
-    last = stored()["timed"][-1].scores["feedback"]
-    assert f"BLEU {last.held_out_bleu}" in explorer.text.value
-    explorer.controls["trained"].value = "400 steps"
-    last = stored()["cumulative"][-1].scores["feedback"]
-    assert f"BLEU {last.held_out_bleu}" in explorer.text.value
+    for text in (*lines, *sum(pairs, ()), f"Sample translations after {runs.STEPS} steps"):
+        assert text in shown

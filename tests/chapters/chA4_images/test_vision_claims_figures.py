@@ -23,7 +23,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
 }
 
 
-draw, test_each_figure = figure_tests(FIGURES, drawn)
+draw, test_each_figure = figure_tests(FIGURES)
 
 
 def test_every_value_bears_the_number_of_its_patch(draw: Draw) -> None:
