@@ -9,8 +9,8 @@ import ipywidgets
 from course_lib.chapters.gallery import CHAPTERS, Exhibit, exhibits
 from course_lib.viz import figures
 from course_lib.viz.style import is_projected
-from course_lib.widgets.accessible_names import AccessibleNames
 from course_lib.widgets.explorer import Explorer, choice
+from course_lib.widgets.layout import AccessibleNames
 from course_lib.widgets.speaker_notes import SpeakerNotes
 
 STYLE = Path(__file__).with_name("gallery.css").read_text(encoding="utf-8")

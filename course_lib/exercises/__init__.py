@@ -1,6 +1,8 @@
 """Exercises whose checks name the mistake: `check("01.temperature", my_function)`."""
 
 import inspect
+import linecache
+import math
 import re
 import textwrap
 from collections.abc import Callable
@@ -8,9 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import nn
+
 from course_lib.exercises.checking import Verdict, grade
 from course_lib.exercises.exercise import Exercise, Mistake
-from course_lib.exercises.pieces import function_in
 from course_lib.exercises.questions import conclude, my_prediction, quiz, recall
 from course_lib.exercises.table import read_exercises
 from course_lib.utils import progress as saved
@@ -35,6 +39,7 @@ __all__ = [
 
 CHAPTERS = Path(__file__).parents[1] / "chapters"
 ENDING = "_exercises.md"
+AT_HAND = {"torch": torch, "nn": nn, "F": nn.functional, "math": math}
 
 
 def check(exercise_id: str, answer: Any) -> None:
@@ -108,6 +113,27 @@ def _piece(exercise: Exercise) -> Callable[..., Any]:
             why = f"the saved code of yours fails: {reason}"
     print("≈", textwrap.shorten(f"{exercise.id}: ours, because {why}", 200, placeholder=" …"))
     return exercise.reference
+
+
+def function_in(source: str, name: str) -> Callable[..., Any]:
+    """The function that a saved answer defines; PyTorch as `torch`, `nn` and `F`, and `math` are at hand.
+
+    name: what errors call the place of the code; they show its lines.
+    Raises ValueError for text that is not Python, that fails, or that defines no function.
+
+    >>> function_in("def double(x):\\n    return 2 * x", "01.double")(21)
+    42
+    """
+    place, names = f"<answer to {name}>", dict(AT_HAND)
+    linecache.cache[place] = len(source), None, source.splitlines(keepends=True), place
+    try:
+        exec(compile(source, place, "exec", dont_inherit=True), names)
+    except Exception as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from None
+    found = [one for key, one in names.items() if callable(one) and key not in AT_HAND]
+    if not found:
+        raise ValueError("it defines no function")
+    return found[-1]
 
 
 def source(answer: Any) -> str:

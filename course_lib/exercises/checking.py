@@ -15,9 +15,8 @@ from typing import Any, Literal
 
 from torch import Tensor
 
-from course_lib.exercises.code import noticed
-from course_lib.exercises.comparing import NOT_TRIED, CallResult, alike, call, describe, difference
-from course_lib.exercises.exercise import Answer, Exercise, Mistake, value
+from course_lib.exercises.comparing import NOT_TRIED, CallResult, alike, call, calls, describe, difference
+from course_lib.exercises.exercise import Exercise, Mistake, value
 from course_lib.exercises.hints import part, pattern, place, sizes
 from course_lib.exercises.repairing import repaired
 
@@ -61,7 +60,7 @@ def attempt(exercise: Exercise, answer: Any) -> Attempt:
         if exercise.inputs != ((),):
             return Attempt("not a function")
         answer = value(answer)
-    results = tuple(call(answer, arguments, exercise.run) for arguments in exercise.inputs)
+    results = tuple(calls(exercise, answer))
     return Attempt("not tried" if _is_stub(answer, results[0]) else "tried", results)
 
 
@@ -106,10 +105,7 @@ def recognize(exercise: Exercise, results: Sequence[CallResult]) -> Mistake | No
     return None
 
 
-@cache
-def _expected(exercise: Exercise, function: Answer) -> list[CallResult]:
-    """What the reference or a known mistake gives: computed once, however many answers are graded."""
-    return [call(function, arguments, exercise.run) for arguments in exercise.inputs]
+_expected = cache(calls)  # of the reference or a known mistake: once, however many answers are graded
 
 
 def _is_stub(answer: Callable, result: CallResult) -> bool:
@@ -142,21 +138,56 @@ def _hint(
         return "In Python, a power is written **; ^ is the exclusive or of whole numbers."
     if isinstance(error, NameError) and error.name in sys.stdlib_module_names:
         return f"`{error.name}` is a module of Python: add `import {error.name}`."
-    if found := pattern(results, expected, tolerance):
+    pairs = [(mine.value, right.value) for mine, right in zip(results, expected, strict=True)]
+    raised = any(one.error for one in (*results, *expected))
+    if not raised and (found := pattern(pairs, tolerance)):
         return found
     change = repaired(exercise, answer, expected, first)
     if error:
         works = first and not _hits_ellipsis(error)
         said = "It works on the inputs before this one: does it depend on a size or a number of axes?"
         return change or (said if works else None)
-    vague = part(results, expected, tolerance)
+    vague = part(pairs, tolerance)
     if vague or change:
         return " ".join(filter(None, (vague, change)))
-    return (
-        place(results, expected, tolerance)
-        or noticed(exercise, answer, first)
-        or sizes(exercise, results, expected)
-    )
+    return place(pairs, tolerance) or _noticed(exercise, answer, first) or sizes(exercise, pairs)
+
+
+def _noticed(exercise: Exercise, answer: Any, number: int) -> str | None:
+    """What can be said about an answer that is wrong on this input, without comparing its results."""
+    if not hasattr(answer, "__code__"):
+        return None
+    arguments = exercise.inputs[number]
+    once, again = (call(answer, arguments, exercise.run) for _ in range(2))
+    right = call(exercise.reference, arguments, exercise.run).value
+    of_type = getattr(once.value, "dtype", None) == getattr(right, "dtype", None)
+    plain = isinstance(once.value, Tensor | numbers.Real | list | tuple)
+    if plain and of_type and not alike(once, again, exercise.tolerance):
+        return (
+            "Called twice with the same arguments, your function gives two answers: it draws random numbers, "
+            "or it keeps something from call to call (as a list in `def f(found=[])` does)."
+        )
+    names = [name for name in _parameters(exercise.reference) if name in _used(exercise.reference)]
+    unused = [name for name in names if name in _parameters(answer) and name not in _used(answer)]
+    return f"Your function never uses `{'` and `'.join(unused)}`." if unused else None
+
+
+def _parameters(function: Callable) -> tuple[str, ...]:
+    code = getattr(function, "__code__", None)
+    return code.co_varnames[: code.co_argcount] if code else ()
+
+
+def _used(function: Callable) -> set[str]:
+    """Variables that a function, or one inside it, loads."""
+    found: set[str] = set()
+    codes = [function.__code__]
+    while codes:
+        code = codes.pop()
+        for step in dis.get_instructions(code):
+            if step.opname.startswith(("LOAD_DEREF", "LOAD_CLOSURE")) or "LOAD_FAST" in step.opname:
+                found.update([step.argval] if isinstance(step.argval, str) else step.argval)
+        codes += [one for one in code.co_consts if hasattr(one, "co_code")]
+    return found
 
 
 def _counterexample(

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from course_lib.exercises.exercise import Answer, Arguments
+from course_lib.exercises.exercise import Answer, Arguments, Exercise
 
 FEW = 4  # tensors with at most this many numbers are always printed in full
 SMALL = 16  # and with at most this many, if their numbers are short
@@ -50,6 +50,11 @@ def call(function: Answer, arguments: Arguments, run: Answer | None = None) -> C
     if isinstance(value, np.ndarray) and not any(isinstance(one, Tensor) for one in arguments):
         value = as_tensor(value)
     return CallResult(value, changed=_changed(own, arguments))
+
+
+def calls(exercise: Exercise, function: Answer) -> list[CallResult]:
+    """Call the function on all inputs of an exercise."""
+    return [call(function, arguments, exercise.run) for arguments in exercise.inputs]
 
 
 def as_tensor(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.exercises.comparing import CallResult, as_tensor, difference
+from course_lib.exercises.comparing import as_tensor, difference
 from course_lib.exercises.exercise import Exercise
 
 EVERY = "On every input, your {} {}."
@@ -37,36 +37,25 @@ REDUCTIONS: dict[str, Callable[[Tensor, int], Tensor]] = {
 }
 
 
-def pattern(results: Sequence[CallResult], expected: Sequence[CallResult], tolerance: float) -> str | None:
-    """How all results follow from the expected ones, as a sentence; None if they do not."""
-    pairs = [(mine.value, right.value) for mine, right in zip(results, expected, strict=True)]
-    if any(one.error for one in (*results, *expected)):
-        return None
-    return _of_values(pairs, tolerance)
+Pairs = Sequence[tuple[Any, Any]]  # what an answer and the reference return, on each input
 
 
-def place(results: Sequence[CallResult], expected: Sequence[CallResult], tolerance: float) -> str | None:
+def place(pairs: Pairs, tolerance: float) -> str | None:
     """Which rows or columns of all results are wrong, or how, as a sentence; None if nothing stands out."""
-    pairs = [
-        (_numbers(mine.value), _numbers(right.value)) for mine, right in zip(results, expected, strict=True)
-    ]
+    pairs = [(_numbers(mine), _numbers(right)) for mine, right in pairs]
     tensors = [(a, b) for a, b in pairs if a is not None and b is not None and a.shape == b.shape]
     if len(tensors) < len(pairs) or sum(b.unique().numel() for _, b in tensors) < 3:
         return None
     return next(filter(None, _regions(tensors, tolerance)), None)
 
 
-def part(results: Sequence[CallResult], expected: Sequence[CallResult], tolerance: float) -> str | None:
+def part(pairs: Pairs, tolerance: float) -> str | None:
     """Which one of several values is wrong, or in which direction a mask is; None if more is wrong."""
-    pairs = [(mine.value, right.value) for mine, right in zip(results, expected, strict=True)]
     count = len(pairs[0][1]) if isinstance(pairs[0][1], tuple) else 0
-    if count > 1 and all(
-        isinstance(one, tuple | list) and len(one) == count for pair in pairs for one in pair
-    ):
-        wrong = {i for mine, right in pairs for i in range(count) if difference(mine[i], right[i], tolerance)}
-        return (
-            f"On every input, only value {min(wrong) + 1} of {count} is wrong." if len(wrong) == 1 else None
-        )
+    several = all(isinstance(one, tuple | list) and len(one) == count for pair in pairs for one in pair)
+    if count > 1 and several:
+        wrong = _wrong_values(pairs, count, tolerance)
+        return f"On every input, only value {wrong[0] + 1} of {count} is wrong." if len(wrong) == 1 else None
     masks = [(a, b) for a, b in pairs if isinstance(a, Tensor) and isinstance(b, Tensor)
              and a.shape == b.shape and a.dtype == b.dtype == torch.bool]  # fmt: skip
     if len(masks) == len(pairs):
@@ -76,9 +65,8 @@ def part(results: Sequence[CallResult], expected: Sequence[CallResult], toleranc
     return None
 
 
-def sizes(exercise: Exercise, results: Sequence[CallResult], expected: Sequence[CallResult]) -> str | None:
+def sizes(exercise: Exercise, pairs: Pairs) -> str | None:
     """How long the first axis of a wrong size should be, in the sizes of the arguments."""
-    pairs = [(mine.value, right.value) for mine, right in zip(results, expected, strict=True)]
     if not all(isinstance(one, Tensor) for pair in pairs for one in pair):
         return None
     shapes = [(a.shape, b.shape) for a, b in pairs]
@@ -97,7 +85,8 @@ def sizes(exercise: Exercise, results: Sequence[CallResult], expected: Sequence[
     return None
 
 
-def _of_values(pairs: list[tuple[Any, Any]], tolerance: float) -> str | None:
+def pattern(pairs: Pairs, tolerance: float) -> str | None:
+    """How all results follow from the expected ones, as a sentence; None if they do not."""
     if all(isinstance(right, list) for _, right in pairs) and (found := _of_lists(pairs, tolerance)):
         return found
     if all(isinstance(right, tuple) for _, right in pairs) and (found := _of_parts(pairs, tolerance)):
@@ -109,7 +98,7 @@ def _of_values(pairs: list[tuple[Any, Any]], tolerance: float) -> str | None:
     return _of_tensors(tensors, tolerance)
 
 
-def _of_parts(pairs: list[tuple[Any, Any]], tolerance: float) -> str | None:
+def _of_parts(pairs: Pairs, tolerance: float) -> str | None:
     """What is wrong with several values: their number, their order, or a single one of them."""
     count = len(pairs[0][1])
     if count < 2 or any(len(right) != count for _, right in pairs):
@@ -125,16 +114,21 @@ def _of_parts(pairs: list[tuple[Any, Any]], tolerance: float) -> str | None:
     if all(not difference(_unpacked(mine), right, tolerance) for mine, right in pairs):
         return f"The numbers are right, but some are packed together: return {count} values side by side."
     if all(len(mine) == count for mine, _ in pairs):
-        wrong = {i for m, r in pairs for i in range(count) if difference(m[i], r[i], tolerance)}
+        wrong = _wrong_values(pairs, count, tolerance)
         for order in itertools.permutations(range(count)) if len(wrong) > 1 and count < 5 else ():
             turned = ([right[i] for i in order] for _, right in pairs)
             if all(not difference(list(m), t, tolerance) for (m, _), t in zip(pairs, turned, strict=True)):
                 return EVERY.format("values", "are the right ones, in a different order")
         if len(wrong) == 1:
-            (i,) = wrong
-            inner = _of_values([(mine[i], right[i]) for mine, right in pairs], tolerance)
+            [i] = wrong
+            inner = pattern([(mine[i], right[i]) for mine, right in pairs], tolerance)
             return inner and f"On every input, only value {i + 1} of {count} is wrong. {inner}"
     return None
+
+
+def _wrong_values(pairs: Pairs, count: int, tolerance: float) -> list[int]:
+    """Indices of the values that are wrong on some input."""
+    return [i for i in range(count) if any(difference(m[i], r[i], tolerance) for m, r in pairs)]
 
 
 def _unpacked(values: Any) -> list[Any]:
@@ -143,7 +137,7 @@ def _unpacked(values: Any) -> list[Any]:
     return [part for one in values for part in _unpacked(one)] if nested else [values]
 
 
-def _of_lists(pairs: list[tuple[Any, Any]], tolerance: float) -> str | None:
+def _of_lists(pairs: Pairs, tolerance: float) -> str | None:
     """A list that begins or ends too early or too late."""
     if not all(isinstance(one, list | tuple) for pair in pairs for one in pair):
         return None

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.exercises.comparing import CallResult, alike, call
+from course_lib.exercises.comparing import CallResult, alike, calls
 from course_lib.exercises.exercise import Exercise
 
 
@@ -47,19 +47,15 @@ def other(argument: Any, generator: torch.Generator) -> Any:
 
 def is_sound(exercise: Exercise, new: Exercise) -> bool:
     """Whether the new inputs ask for something else, and still find every known mistake."""
-    before, after = results(exercise, exercise.reference), results(new, new.reference)
+    before, after = calls(exercise, exercise.reference), calls(new, new.reference)
     pairs = list(zip(before, after, strict=True))
     if any(fails(b) and not fails(a) for a, b in pairs) or all(alike(a, b, new.tolerance) for a, b in pairs):
         return False
     wrong = (answer for mistake in new.mistakes for answer in mistake.wrong)
     return not any(
-        all(alike(a, b, new.tolerance) for a, b in zip(results(new, answer), after, strict=True))
+        all(alike(a, b, new.tolerance) for a, b in zip(calls(new, answer), after, strict=True))
         for answer in wrong
     )
-
-
-def results(exercise: Exercise, answer: Any) -> list[CallResult]:
-    return [call(answer, arguments, exercise.run) for arguments in exercise.inputs]
 
 
 def fails(result: CallResult) -> bool:

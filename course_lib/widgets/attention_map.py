@@ -1,7 +1,6 @@
 """Attention maps in the browser: hover over a weight, click a row, a column or a cell."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import anywidget
@@ -79,13 +78,17 @@ class AttentionMap(anywidget.AnyWidget):
         selected: the new selection, set without calling back; None keeps the present one.
         """
         self.heatmaps = list(heatmaps)
-        with self._quiet(), self.hold_sync():
-            if widths is not None:
-                self.widths = [float(width) for width in widths]
-            if selected is not None:
-                self.selected = selected._asdict()
-            self.answered = self.selected
-            self.maps = [heatmap.state() for heatmap in heatmaps]
+        self._showing = True
+        try:
+            with self.hold_sync():
+                if widths is not None:
+                    self.widths = [float(width) for width in widths]
+                if selected is not None:
+                    self.selected = selected._asdict()
+                self.answered = self.selected
+                self.maps = [heatmap.state() for heatmap in heatmaps]
+        finally:
+            self._showing = False
 
     def select(self, row: int | None = None, column: int | None = None, map: int = 0) -> None:
         """Select a place, as a click or an arrow key does."""
@@ -102,14 +105,6 @@ class AttentionMap(anywidget.AnyWidget):
     def on_press(self, callback: Callable[[Place], object]) -> None:
         """Call this function with the place whenever a cell is pressed, even the same one again."""
         self._callbacks["press"].append(callback)
-
-    @contextmanager
-    def _quiet(self) -> Iterator[None]:
-        self._showing = True
-        try:
-            yield
-        finally:
-            self._showing = False
 
     def _selected(self, change: dict) -> None:
         if not self._showing:

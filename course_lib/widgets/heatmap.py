@@ -103,7 +103,7 @@ class Heatmap:
             "descriptions": flat(self.descriptions),
             "picture": None if self.picture is None else rgba(self.picture),
             "proportion": self.proportion,
-            "marked": None if self.marked is None else {"row": self.marked.row, "column": self.marked.column},
+            "marked": self.marked and {"row": self.marked.row, "column": self.marked.column},
             "sheets": self.sheets,
         }
 

@@ -4,11 +4,18 @@ All sizes follow the page, by CSS alone, so that the same widget suits a noteboo
 The class names of the controls are those of ipywidgets 7 and 8.
 """
 
+import anywidget
 import ipywidgets
 
-from course_lib.widgets.accessible_names import AccessibleNames
+from course_lib.widgets.modules import FOLDER, joined
 
 TALL, FEW = 0.55, 5  # least height/width of a tall picture; most controls with room for text below them
+
+
+# The parts of layout.css: for every page, for one with room for the controls beside the picture, for the
+# projector, and for a dark page: what is drawn for a white page changes light for dark and keeps its hues;
+# photographs stay as they are.
+BASE, BESIDE, FOR_PROJECTOR, FOR_DARK = (FOLDER / "layout.css").read_text(encoding="utf-8").split("\n\n")
 
 
 def beside(width: str, kind: str) -> str:
@@ -17,63 +24,25 @@ def beside(width: str, kind: str) -> str:
     return f"@container (min-width: {width}) {{\n{rules}\n}}"
 
 
-BESIDE = """  .course-explorer .course-frame { grid-template: "controls picture" minmax(0, max-content)
-    "controls words" auto "controls ." minmax(0, 1fr) / max(17em, 18rem) minmax(0, 1fr); }
-  .course-explorer .course-tall { grid-template: "controls picture" auto "words picture" minmax(0, 1fr)
-    / max(17em, 18rem) minmax(0, 1fr); }
-  .course-explorer .course-controls { flex-flow: column nowrap; align-items: stretch; }
-  .course-explorer .course-controls .jupyter-widgets { flex: none; width: auto; margin: 0 0 0.3em; }
-  .course-explorer .course-controls > .widget-inline-hbox,
-  .course-explorer .course-controls > .widget-toggle-buttons { flex-wrap: wrap; height: auto; }
-  .course-explorer .course-controls .slider-container { flex: 1 1 0; min-width: 0; }
-  .course-explorer .course-controls > :not(.widget-checkbox) > .widget-label { flex: 1 0 100%; height: auto;
-    line-height: 1.25; text-align: left; margin: 0; }"""
-STYLE = """<style>
-.course-explorer { container-type: inline-size; width: 100%; box-sizing: border-box; padding: 0 6px;
-  overflow: visible; }
-.course-explorer .course-style, .course-explorer .course-names { display: none; }
-.course-explorer .course-frame { display: grid; gap: 0.3em 1.2em; overflow: visible; align-content: start;
-  grid-template: "controls" auto "picture" auto "words" auto / minmax(0, 1fr); }
-.course-explorer .course-controls { grid-area: controls; display: flex; flex-flow: row wrap;
-  overflow: visible; }
-.course-explorer .course-picture { grid-area: picture; height: auto; object-fit: contain;
-  object-position: left top; }
-.course-explorer .course-words { grid-area: words; height: auto; min-width: 0; overflow: visible;
-  overflow-wrap: break-word; }
-.course-explorer .course-controls .widget-toggle-buttons { display: flex; width: auto; height: auto; }
-.course-explorer .course-controls .widget-toggle-buttons > .widget-label { flex: none; margin-right: 0.4em; }
-.course-explorer .noUi-target, .course-explorer .ui-slider { border: 1px solid; }
-.course-explorer .noUi-handle, .course-explorer .ui-slider-handle { border: 2px solid; }
-.course-explorer .course-controls .widget-slider { overflow: visible; } /* of the handle, at both ends */
-.course-explorer .course-words table { display: block; max-width: 100%; overflow-x: auto; }
-.course-explorer .course-controls .jupyter-button { width: auto; height: auto; line-height: 1.3;
-  padding: 0.2em 0.6em; white-space: normal; }
-.course-explorer .course-controls .jupyter-button.mod-active { font-weight: bold;
-  text-decoration: underline; }
-"""
-STYLE += beside("60rem", ":not(.course-projected)") + beside("68rem", ".course-projected")  # larger letters
-STYLE += """
-.course-projected { --course-letters: clamp(18px, 1.6vw, 36px); font-size: var(--course-letters);
-  --jp-widgets-font-size: var(--course-letters); --jp-widgets-inline-width: 24em;
-  --jp-widgets-inline-height: 1.5em; --jp-widgets-inline-label-width: 7em;
-  --jp-widgets-inline-width-short: 9em; }
-.course-projected * { font-size: var(--course-letters); }
-.course-projected .course-words * { font-size: calc(0.88 * var(--course-letters)); }
-.course-projected .course-words rt { padding: 0 0.2em;
-  font-size: calc(0.84 * var(--course-letters)) !important; }
-.course-explorer.course-projected .course-controls .widget-checkbox input[type="checkbox"] {
-  width: var(--course-letters) !important; height: var(--course-letters) !important; margin-block: auto; }
-.course-projected .widget-readout { min-width: 3em; }
-.course-projected .course-picture { width: 100%; max-height: min(100%, 100vh - 6rem); }
-</style>"""
-# What is drawn for a white page changes light for dark and keeps its hues; photographs stay as they are.
-DARK = """<style>
-.course-dark { color-scheme: dark; }
-.course-dark .course-controls .widget-dropdown > select { appearance: auto;
-  --jp-widgets-dropdown-arrow: none; }
-.course-dark img.course-picture:not(.course-photos), .course-dark .course-words [style*="background"] {
-  filter: invert(1) hue-rotate(180deg); }
-</style>"""
+WIDE = beside("60rem", ":not(.course-projected)") + beside("68rem", ".course-projected")  # larger letters
+STYLE = f"<style>\n{BASE}\n{WIDE}\n{FOR_PROJECTOR}\n</style>"
+DARK = f"<style>\n{FOR_DARK}</style>"
+
+
+class AccessibleNames(anywidget.AnyWidget):
+    """Invisible widget that names the sliders, buttons and pictures of the box that it is in.
+
+    A slider's handle gets its label as its accessible name, and the displayed value as its value; a picture
+    gets the line of text below it. While a control has the focus, JupyterLab's single-key shortcuts are off:
+    otherwise, `x` would cut the cell. Those with Ctrl or Cmd work: Ctrl+S saves. On a page with light text,
+    the box has the class `course-dark`.
+    """
+
+    _esm = joined("accessible_names.js")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_class("course-names")
 
 
 def arrange(
@@ -83,12 +52,10 @@ def arrange(
     shape: float,
     projected: bool,
 ) -> ipywidgets.Box:
-    """Box with the controls, the picture and the text of a widget.
+    """Box with the controls, the picture and the text (words) of a widget.
 
-    pictures: in the same place: alternatives, or layers.
-    words: the text. It is below a wide picture, and below the controls if the picture is tall.
-    shape: height of the picture divided by its width.
-    projected: text and picture as large as the page allows.
+    pictures: in the same place: alternatives, or layers. shape: height of the picture divided by its width;
+    the words are below a wide picture, and below the controls if it is tall.
     """
     panel = ipywidgets.Box(controls)
     frame = ipywidgets.Box([panel, *pictures, words])

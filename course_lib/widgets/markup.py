@@ -23,10 +23,9 @@ def join(parts: Iterable[Markup], between: str = "") -> Markup:
     return Markup(html.escape(between).join(parts))
 
 
-def span(text: str, style: str, hint: str = "") -> Markup:
-    """Text with a CSS style; `hint` is its tooltip."""
-    title = f' title="{html.escape(hint)}"' if hint else ""
-    return Markup(f'<span style="{style}"{title}>{html.escape(text)}</span>')
+def span(text: str, style: str) -> Markup:
+    """Text with a CSS style."""
+    return Markup(f'<span style="{style}">{html.escape(text)}</span>')
 
 
 def shaded(text: str, probability: float, framed: bool = False) -> Markup:

@@ -107,22 +107,8 @@ def trace_translation(
         with recorded(model.encoder) as encoder, recorded(model.decoder) as decoder:
             memory = model.encode(ids)
             logits = model.output_logits(model.decode(torch.tensor([target]), memory))[0]
-        encoder_blocks = block_traces("Encoder block", encoder)
-        decoder_blocks = block_traces("Decoder block", decoder)
-    return Trace(
-        mode="translator",
-        source=[shown(tokenizer, i) for i in source],
-        target=[shown(tokenizer, i) for i in target],
-        chosen=[shown(tokenizer, i) for i in chosen],
-        source_ids=source,
-        target_ids=target,
-        chosen_ids=chosen,
-        prompt=1,
-        text=tokenizer.decode([i for i in chosen if i != EOS]),
-        encoder=encoder_blocks,
-        decoder=decoder_blocks,
-        logits=logits,
-    )
+        blocks = block_traces("Encoder block", encoder), block_traces("Decoder block", decoder)
+    return traced("translator", tokenizer, source, target, chosen, 1, EOS, blocks, logits)
 
 
 @torch.inference_mode()
@@ -140,21 +126,25 @@ def trace_gpt(model: GPT, tokenizer: Vocabulary, prompt: str, prefix: Sequence[i
         target = [*start, *chosen[:-1]]
         with recorded(model.blocks) as blocks:
             logits = model(torch.tensor([target]))[0, len(start) - 1 :]
-        traced = block_traces("Block", blocks)
-    return Trace(
-        mode="gpt",
-        source=[],
-        target=[shown(tokenizer, i) for i in target],
-        chosen=[shown(tokenizer, i) for i in chosen],
-        source_ids=[],
-        target_ids=target,
-        chosen_ids=chosen,
-        prompt=len(start),
-        text=tokenizer.decode([i for i in chosen if i != end]),
-        encoder=(),
-        decoder=traced,
-        logits=logits,
-    )
+        stacks = (), block_traces("Block", blocks)
+    return traced("gpt", tokenizer, [], target, chosen, len(start), end, stacks, logits)
+
+
+def traced(
+    mode: str,
+    tokenizer: Vocabulary,
+    source: list[int],
+    target: list[int],
+    chosen: list[int],
+    prompt: int,
+    end: int | None,
+    stacks: tuple[tuple[BlockTrace, ...], tuple[BlockTrace, ...]],
+    logits: Tensor,
+) -> Trace:
+    """The trace of these ids, with the words of their tokens."""
+    words = ([shown(tokenizer, i) for i in ids] for ids in (source, target, chosen))
+    text = tokenizer.decode([i for i in chosen if i != end])
+    return Trace(mode, *words, source, target, chosen, prompt, text, *stacks, logits)
 
 
 def on_cpu(model: Model) -> Model:

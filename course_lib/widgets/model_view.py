@@ -15,18 +15,20 @@ from course_lib.generation.sampling import next_token_probabilities
 from course_lib.models.gpt import GPT
 from course_lib.models.seq2seq import Seq2Seq
 from course_lib.tasks.runs import Run
-from course_lib.text.tokenizers import Vocabulary
+from course_lib.text.tokenizers import EOS, UNK, Vocabulary
 from course_lib.text.unicode_text import check_text
 from course_lib.viz import figures
 from course_lib.viz.style import is_projected
-from course_lib.widgets.model_choice import chosen_model, examples_for
 from course_lib.widgets.model_picture import picture
 from course_lib.widgets.model_tour import TOUR
-from course_lib.widgets.model_trace import Trace, trace_gpt, trace_translation
+from course_lib.widgets.model_trace import Trace, on_cpu, trace_gpt, trace_translation
 from course_lib.widgets.modules import FOLDER, joined
+from course_lib.widgets.token_words import HuggingFaceTokenizer, end_of
+from course_lib.widgets.toy_lm import PREFIXES
 from course_lib.widgets.trace_packing import pack, pack_block, shown_probabilities
 
 EXAMPLES = {"translator": SENTENCES, "gpt": PROMPTS}
+OWN_PROMPTS = ("The United States of", "She said that", *PREFIXES, "a", "A")  # for a GPT of your own
 START = {"translator": 3, "gpt": 0}  # the step first shown
 MODELS: dict[str, Callable[[], tuple[Seq2Seq | GPT, Vocabulary]]] = {
     "translator": real_translator,
@@ -51,6 +53,37 @@ def trace(mode: str, sentence: str, prefix: Sequence[int] = ()) -> Trace:
     """Trace of a stored model on a sentence. Raises ValueError for a sentence that it cannot show."""
     check_text(sentence)
     return TRACES[mode](*model(mode), sentence, prefix)
+
+
+def chosen_model(model: Any, tokenizer: Any = None) -> tuple[str, GPT | Seq2Seq, Vocabulary]:
+    """The mode, the model and the tokenizer of `model_explorer`.
+
+    Raises ValueError for another kind of model, one without blocks, and for the tokenizer of another model.
+    """
+    if isinstance(model, Run):
+        model, tokenizer = model.model, tokenizer or model.tokenizer
+    if not isinstance(model, GPT | Seq2Seq):
+        raise ValueError(f"model is a {type(model).__name__}; the explorer shows a GPT or a Seq2Seq")
+    layers = [model.blocks] if isinstance(model, GPT) else [model.encoder, model.decoder]
+    if not all(layers):
+        raise ValueError("the model has no blocks: the explorer needs at least one in each stack")
+    if tokenizer is None:
+        raise ValueError("tokenizer=None: a model of your own needs its tokenizer")
+    if hasattr(tokenizer, "backend_tokenizer"):
+        tokenizer = HuggingFaceTokenizer(tokenizer)
+    if len(tokenizer) != (vocab := model.config.vocab):
+        raise ValueError(f"the tokenizer has {len(tokenizer):,} tokens, the model {vocab:,}: it is another's")
+    return "gpt" if isinstance(model, GPT) else "translator", on_cpu(model), tokenizer
+
+
+def examples_for(model: GPT | Seq2Seq, tokenizer: Vocabulary) -> list[str]:
+    """Sentences to begin with: of the usual ones, at most three that the vocabulary has."""
+    if isinstance(model, Seq2Seq):
+        return SENTENCES[:3]
+    unknown = UNK if end_of(model, tokenizer) == EOS else None
+    read = ((prompt, tokenizer.encode(prompt)) for prompt in OWN_PROMPTS)
+    room = model.config.max_tokens
+    return [prompt for prompt, ids in read if unknown not in ids and 0 < len(ids) < room][:3]
 
 
 class ModelView(anywidget.AnyWidget):

@@ -18,10 +18,7 @@ LONGEST = 60  # letters of a text that is typed or chosen
 
 
 def snapshot(figure: Figure, picture: bytes, controls: Iterable[ipywidgets.Widget], line: str) -> bytes:
-    """The values of the controls, the figure's picture, and the line of text below it, as one PNG.
-
-    picture: a PNG of the figure at its own resolution.
-    """
+    """The values of the controls, the figure's picture (a PNG), and the line of text below it, as one PNG."""
     width, dpi = figure.get_figwidth(), figure.get_dpi()
     above = lettered(NOTE + " · ".join(map(setting, controls)), width, dpi)
     parts = [above, Image.open(io.BytesIO(picture)).convert("RGB"), lettered(line, width, dpi)]

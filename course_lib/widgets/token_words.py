@@ -50,8 +50,8 @@ def shown(tokenizer: Vocabulary, i: int) -> str:
 
     >>> from course_lib.text import Tokenizer
     >>> tokenizer = Tokenizer.train(["a red hat"] * 9, vocab=300, kind="bytes")
-    >>> [shown(tokenizer, i) for i in tokenizer.encode("a hat\\n")]
-    ['a', '▁hat', '↵']
+    >>> [shown(tokenizer, i) for i in tokenizer.encode("a hat\\né")]
+    ['a', '▁hat', '↵', 'Ã', '©']
     """
     token = tokenizer.decode([i]) if on_bytes(tokenizer) else tokenizer[i]
     if not token or "\ufffd" in token:  # a special token, or a part of a character

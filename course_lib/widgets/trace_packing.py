@@ -29,10 +29,7 @@ class Numbers:
         self.size = 0
 
     def add(self, array: Float[Tensor, "..."], kind: str = "f2") -> dict[str, Any]:
-        """Append an array, and return its entry for the header: offset, shape and type.
-
-        kind: "f2" (half precision) or "f4" (single precision).
-        """
+        """Append an array, in half ("f2") or single precision ("f4"); returns its entry for the header."""
         values = array.detach().cpu().numpy().astype(f"<{kind}")
         return self.add_bytes(values.tobytes(), shape=list(values.shape), kind=kind)
 
@@ -53,9 +50,8 @@ def pack(
     most: bytes; above it, the blocks come without what only an opened block shows (see `pack_block`).
     """
     header, numbers = packed(trace, model, tokenizer, whole=True)
-    return (
-        (header, numbers) if most is None or len(numbers) <= most else packed(trace, model, tokenizer, False)
-    )
+    fits = most is None or len(numbers) <= most
+    return (header, numbers) if fits else packed(trace, model, tokenizer, whole=False)
 
 
 def pack_block(block: BlockTrace) -> tuple[dict[str, Any], bytes]:
@@ -69,11 +65,11 @@ def packed(
 ) -> tuple[dict[str, Any], bytes]:
     """Header and bytes. whole: with everything that an opened block shows."""
     numbers = Numbers()
-    stacks = (
-        {"encoder": model.encoder, "decoder": model.decoder}
-        if isinstance(model, Seq2Seq)
-        else {"encoder": (), "decoder": model.blocks}
-    )
+    translator = isinstance(model, Seq2Seq)
+    stacks = {
+        "encoder": model.encoder if translator else (),
+        "decoder": model.decoder if translator else model.blocks,
+    }
     ids, logits, tails = top_logits(trace.logits)
     header = {
         **{name: getattr(trace, name) for name in PLAIN},
@@ -155,10 +151,7 @@ def top_logits(
 def shown_probabilities(
     logits: Float[Tensor, " vocab"], temperature: float, top_k: int, top_p: float
 ) -> Mapping[str, Any]:
-    """Sampling probabilities of the candidates at one step, and the number of tokens that can be sampled.
-
-    top_k: 0 keeps all tokens.
-    """
+    """Sampling probabilities of the candidates, and how many tokens can be sampled; top_k=0 keeps all."""
     ids = logits.sort(stable=True, descending=True).indices[:SHOWN]
     p = next_token_probabilities(logits, temperature, top_k or None, top_p if top_p < 1 else None)
     return {"probabilities": p[ids].tolist(), "kept": int(np.count_nonzero(p))}

@@ -7,8 +7,8 @@ controls, and the sliders of jQuery.
 from collections.abc import Iterator
 
 import pytest
-from helpers.browser.moves import BY_KEYS, BY_MOUSE, HANDLE, Frame, every_move
-from helpers.browser.pages import Trouble, open_chapter, open_lab, page_of
+from helpers.browser.moves import BY_KEYS, BY_MOUSE, HANDLE, every_move
+from helpers.browser.pages import Trouble, open_lab, opened, page_of
 from helpers.browser.report import ARTIFACTS
 
 from course_lib.chapters.gallery import EXHIBITS, Exhibit
@@ -29,9 +29,7 @@ def page(browser, lab) -> Iterator[tuple["playwright.sync_api.Page", Trouble]]: 
 @pytest.mark.parametrize("exhibit", [e for e in EXHIBITS if e.widget in CHOSEN], ids=lambda one: one.widget)
 def test_every_control_moves_the_picture_and_the_text(page, lab, exhibit: Exhibit) -> None:
     page, trouble = page
-    open_chapter(page, exhibit)
-    frame = Frame(page, exhibit.widget)
-    frame.appears()
+    frame = opened(page, exhibit)
     frame.place.screenshot(path=ARTIFACTS / f"ipywidgets 7-{exhibit.widget}.png")
     kinds = [frame.place.locator(one).count() > 0 for one in HANDLE.split(", ")]
     assert kinds == [False, True], "these are not the sliders of ipywidgets 7"

@@ -5,12 +5,14 @@ They run where they are asked for: `python -m course_lib test --browser`.
 
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).parent
 ASKED_FOR = os.environ.get("COURSE_BROWSER")
+collect_ignore_glob = [] if find_spec("playwright") else ["test_*.py"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -5,16 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers.browser.moves import HANDLE, Frame
+from helpers.browser.pages import load_axe, open_lab, open_voila, opened, page_of
 
-pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
-
-from helpers.browser.moves import HANDLE, Frame  # noqa: E402
-from helpers.browser.pages import load_axe, open_chapter, open_lab, open_voila, page_of  # noqa: E402
-
-from course_lib.__main__ import main  # noqa: E402
-from course_lib.chapters.gallery import EXHIBITS, Exhibit, exhibits  # noqa: E402
-from course_lib.cli.environment import ROOT  # noqa: E402
-from course_lib.cli.slides import TEMPLATES  # noqa: E402
+from course_lib.__main__ import main
+from course_lib.chapters.gallery import EXHIBITS, Exhibit, exhibits
+from course_lib.cli.environment import ROOT
+from course_lib.cli.slides import TEMPLATES
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
@@ -53,16 +50,15 @@ CODE = "page => page.querySelectorAll('.jp-InputArea .highlight, pre').forEach(p
 UNFOLD = "() => document.querySelectorAll('details').forEach(details => details.open = true)"
 
 
-def violations(page) -> list[str]:
-    """What axe-core calls serious or critical, one line for each rule."""
+def serious(page) -> dict:
+    """What axe-core calls serious or critical, a line for each rule, and how much code it has measured."""
     load_axe(page)
-    return page.evaluate(RUN, LEVELS)["bad"]
+    return page.evaluate(RUN, LEVELS)
 
 
 def check_page(page) -> None:
     """Nothing serious in the whole page, and the contrast of its code, if it has any, was measured."""
-    load_axe(page)
-    found = page.evaluate(RUN, LEVELS)
+    found = serious(page)
     assert not found["bad"]
     assert found["readable"] > 2 * found["unsure"] or not page.locator(".highlight span[class]").count()
 
@@ -100,14 +96,11 @@ def test_slides_have_nothing_serious(browser, tmp_path) -> None:
         page.goto((tmp_path / f"{notebook.stem}.slides.html").as_uri())
         page.wait_for_function("window.Reveal && Reveal.isReady()", timeout=60_000)
         page.evaluate("Reveal.configure({transition: 'none'})")
-        load_axe(page)
-        slides, readable = (
-            page.evaluate("Reveal.getTotalSlides() + document.querySelectorAll('.fragment').length"),
-            0,
-        )
+        slides = page.evaluate("Reveal.getTotalSlides() + document.querySelectorAll('.fragment').length")
+        readable = 0
         for _ in range(slides):
             page.evaluate("document.getAnimations().forEach((one) => one.finish())")  # fragments fade in
-            found = page.evaluate(RUN, LEVELS)
+            found = serious(page)
             assert not found["bad"]
             readable += found["readable"]
             page.keyboard.press("Space")
@@ -124,8 +117,8 @@ def presented(browser, voila) -> Iterator:
 
 @pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda one: one.widget)
 def test_a_widget_on_the_page_of_present_has_nothing_serious(presented, exhibit: Exhibit) -> None:
-    frame = opened(presented, exhibit)
-    assert not violations(presented)
+    frame = named(presented, exhibit)
+    assert not serious(presented)["bad"]
     for handle in frame.place.locator(HANDLE).all():
         name, value = (handle.get_attribute(f"aria-{which}") for which in ("label", "valuetext"))
         row = handle.locator("xpath=ancestor::*[contains(@class, 'widget-inline-hbox')]").first
@@ -138,7 +131,7 @@ def test_a_widget_on_the_page_of_present_has_nothing_serious(presented, exhibit:
 
 
 def test_a_value_is_read_as_it_is_shown(presented) -> None:
-    frame = opened(presented, exhibits("sampler")[0])
+    frame = named(presented, exhibits("sampler")[0])
     temperature = frame.place.locator(HANDLE).first
     for _ in range(4):
         temperature.press("ArrowLeft")
@@ -153,7 +146,7 @@ def test_a_value_is_read_as_it_is_shown(presented) -> None:
 def test_a_key_pressed_inside_a_widget_does_not_cut_the_cell(browser, lab) -> None:
     with page_of(browser) as (page, _):
         open_lab(page, lab)
-        frame = opened(page, exhibits("schedule")[0])
+        frame = named(page, exhibits("schedule")[0])
         cells = page.evaluate(CELLS)
         for control in (frame.place.locator(HANDLE).first, frame.place.locator("button").first):
             control.focus()
@@ -168,11 +161,9 @@ def test_a_key_pressed_inside_a_widget_does_not_cut_the_cell(browser, lab) -> No
         page.wait_for_function(f"{CELLS} === {cells - 1}")  # what would happen otherwise
 
 
-def opened(page, exhibit: Exhibit) -> Frame:
+def named(page, exhibit: Exhibit) -> Frame:
     """The widget, drawn, with the names that it gets."""
-    open_chapter(page, exhibit)
-    frame = Frame(page, exhibit.widget)
-    frame.appears()
+    frame = opened(page, exhibit)
     frame.place.locator('[aria-label], [aria-pressed], img[alt]:not([alt=""])').first.wait_for()
     return frame
 
@@ -180,5 +171,5 @@ def opened(page, exhibit: Exhibit) -> Frame:
 def test_a_violation_would_be_found(browser) -> None:
     with page_of(browser) as (page, _):
         page.set_content('<html lang="en"><title>t</title><p style="color: #bbb">pale</p><img src="x.png">')
-        found = " ".join(violations(page))
+        found = " ".join(serious(page)["bad"])
         assert "color-contrast" in found and "image-alt" in found

@@ -9,28 +9,24 @@ import urllib.request
 from collections.abc import Iterator
 
 import pytest
+from helpers.browser.moves import BY_KEYS, BY_MOUSE, every_move
+from helpers.browser.pages import FRONT_ENDS, opened, page_of
+from helpers.browser.report import ARTIFACTS
 
-pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
-
-from helpers.browser.moves import BY_KEYS, BY_MOUSE, Frame, every_move  # noqa: E402
-from helpers.browser.pages import open_chapter, open_lab, open_voila, page_of  # noqa: E402
-from helpers.browser.report import ARTIFACTS  # noqa: E402
-
-from course_lib.chapters.gallery import BROWSER_DRAWN, EXHIBITS, Exhibit  # noqa: E402
+from course_lib.chapters.gallery import BROWSER_DRAWN, EXHIBITS, Exhibit
 
 EXPLORERS = [exhibit for exhibit in EXHIBITS if exhibit.widget not in BROWSER_DRAWN]
-OPEN = {"JupyterLab": open_lab, "Voilà": open_voila}
-SERVER = {"JupyterLab": "lab", "Voilà": "voila"}
 MOVES = {"JupyterLab": BY_KEYS, "Voilà": BY_MOUSE}
 
 
-@pytest.fixture(scope="module", params=OPEN)
+@pytest.fixture(scope="module", params=FRONT_ENDS)
 def front_end(request, browser, report) -> Iterator:
     """A page with the gallery, its troubles, and what it is called."""
-    server = request.getfixturevalue(SERVER[request.param])
+    name, open_page = FRONT_ENDS[request.param]
+    server = request.getfixturevalue(name)
     with page_of(browser) as (page, trouble):
         start = time.perf_counter()
-        OPEN[request.param](page, server)
+        open_page(page, server)
         page.locator(".course-gallery .mx-card").first.wait_for(timeout=60_000)
         report.opened[request.param] = time.perf_counter() - start
         yield request.param, page, trouble, server
@@ -39,9 +35,7 @@ def front_end(request, browser, report) -> Iterator:
 @pytest.mark.parametrize("exhibit", EXPLORERS, ids=lambda one: one.widget)
 def test_every_control_moves_the_picture_and_the_text(front_end, exhibit: Exhibit, report) -> None:
     name, page, trouble, _ = front_end
-    open_chapter(page, exhibit)
-    frame = Frame(page, exhibit.widget)
-    frame.appears()
+    frame = opened(page, exhibit)
     frame.place.screenshot(path=ARTIFACTS / f"{name}-{exhibit.widget}.png")
     idle = []
     for move, seen in every_move(frame, MOVES[name]):

@@ -1,34 +1,20 @@
 """The page of attention maps, from the disk without a network: what it says is what the kernel would say."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
+from helpers.browser.memory import MOVES, Growth
+from helpers.browser.pages import contrast, from_disk, page_of, violations
+from helpers.browser.report import ARTIFACTS
+from playwright.sync_api import Locator, Page, expect
 
-pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
+from course_lib.chapters.ch06_translation.translation_trace import write
+from course_lib.cli import explorer_page, maps_page
+from course_lib.experiments.real_gpt import real_gpt
+from course_lib.experiments.real_translator import real_translator
+from course_lib.widgets.reading import read
 
-from helpers.browser.memory import MOVES, Growth  # noqa: E402
-from helpers.browser.pages import contrast, load_axe, page_of  # noqa: E402
-from helpers.browser.report import ARTIFACTS  # noqa: E402
-from playwright.sync_api import Locator, Page, expect  # noqa: E402
-
-from course_lib.chapters.ch06_translation.translation_trace import write  # noqa: E402
-from course_lib.cli import explorer_page, maps_page  # noqa: E402
-from course_lib.experiments.real_gpt import real_gpt  # noqa: E402
-from course_lib.experiments.real_translator import real_translator  # noqa: E402
-from course_lib.widgets.reading import read  # noqa: E402
-
-TIMED = """async ([name, row, column, rows, columns]) => {
-  const place = document.querySelector(`#${name}`);
-  const [cells, line] = [".attention-map-cells", ".static-maps-words"].map((one) => place.querySelector(one));
-  const box = cells.getBoundingClientRect();
-  const [clientX, clientY] = [box.left + (column + 0.5) / columns * box.width,
-    box.top + (row + 0.5) / rows * box.height];
-  const start = performance.now();
-  const changed = new Promise((done) => new MutationObserver(() => done(performance.now() - start))
-    .observe(line, {childList: true, subtree: true}));
-  cells.dispatchEvent(new MouseEvent("click", {clientX, clientY, bubbles: true}));
-  return changed;
-}"""
 ROOM = """maps => maps.map((map) => {
   const box = (place) => {
     const range = document.createRange();
@@ -40,8 +26,6 @@ ROOM = """maps => maps.map((map) => {
   return {gap: Math.min(...labels.map((label) => label.left)) - box(name).right,
     excess: box(name).height - cells.getBoundingClientRect().height};
 })"""  # pixels between the rows' name and their labels, and by which the name is longer than the cells
-TIMES = 20
-MOVED = {"heads_explorer": (6, 6), "translation_explorer": (6, 6), "text_attention_explorer": (9, 9)}
 
 
 @pytest.fixture(scope="module")
@@ -51,18 +35,18 @@ def address(tmp_path_factory) -> str:
     return file.as_uri()
 
 
+@contextmanager
+def opened(browser, address: str, width: int = 1280, **more) -> Iterator[Page]:
+    with from_disk(browser, address, width, 900, **more) as page:
+        for name in maps_page.CONTROLS:
+            page.locator(f"#{name} [role=status]").wait_for()
+        yield page
+
+
 @pytest.fixture
 def disk(browser, address) -> Iterator[Page]:
-    with page_of(browser, 1280, 900, offline=True) as (page, trouble):
-        opened(page, address)
+    with opened(browser, address) as page:
         yield page
-        assert not trouble.errors and not trouble.foreign
-
-
-def opened(page: Page, address: str) -> None:
-    page.goto(address)
-    for name in maps_page.CONTROLS:
-        page.locator(f"#{name} [role=status]").wait_for()
 
 
 def at(cells: Locator, row: int, column: int, rows: int, columns: int) -> dict[str, float]:
@@ -116,8 +100,7 @@ def test_ten_sentences_are_translated_as_by_the_library(disk, sentence) -> None:
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_it_fits_the_window(browser, address, width) -> None:
-    with page_of(browser, width, 900, offline=True) as (page, _):
-        opened(page, address)
+    with opened(browser, address, width) as page:
         page.locator("#heads_explorer .attention-map-cells").last.hover()
         page.screenshot(path=ARTIFACTS / f"maps-{width}.png", full_page=True)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -125,48 +108,31 @@ def test_it_fits_the_window(browser, address, width) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_everybody_can_read_and_operate_it(browser, address, scheme) -> None:
-    with page_of(browser, 1280, 900, offline=True, color_scheme=scheme) as (page, _):
-        opened(page, address)
+    with opened(browser, address, color_scheme=scheme) as page:
         page.locator("#heads_explorer .attention-map-cells").first.click()
-        load_axe(page)
-        found = page.evaluate(
-            "() => axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})"
-            ".then(found => found.violations.map(v => `${v.id}: ${v.nodes[0].html.slice(0, 200)}`))"
-        )
-        assert not found
+        assert not violations(page)
         assert not contrast(page.locator("main"))
 
 
-@pytest.mark.parametrize("name", MOVED)
-def test_how_long_a_click_takes(disk, name, report) -> None:
-    rows, columns = MOVED[name]
-    spent = [disk.evaluate(TIMED, [name, i % rows, i % columns, rows, columns]) for i in range(TIMES)]
-    report.add("from disk: click", name, spent)
-    assert len(spent) == TIMES
-
-
 def test_nothing_grows_while_it_is_used(disk, capsys) -> None:
-    name = "translation_explorer"
-    rows, columns = MOVED[name]
-    cells = disk.locator(f"#{name} .attention-map-cells").first
+    cells = disk.locator("#translation_explorer .attention-map-cells").first
 
     def move(times: int) -> None:
         for i in range(times):
-            cells.click(position=at(cells, i % rows, i // rows % columns, rows, columns))
+            cells.click(position=at(cells, i % 6, i // 6 % 6, 6, 6))
 
     move(50)
     growth = Growth(disk)
     move(MOVES)
     with capsys.disabled():
-        growth.check(f"{name} from the disk")
+        growth.check("translation_explorer from the disk")
 
 
 @pytest.mark.parametrize("width", [1280, 600])
 def test_the_name_of_the_rows_keeps_off_their_labels(browser, tmp_path, monkeypatch, width: int) -> None:
     monkeypatch.setattr(maps_page, "CONTROLS", {"scoring_explorer": {"hidden": None}})  # narrow, long names
     maps_page.main([str(tmp_path / "maps.html")])
-    with page_of(browser, width, 900, offline=True) as (page, _):
-        opened(page, (tmp_path / "maps.html").as_uri())
+    with opened(browser, (tmp_path / "maps.html").as_uri(), width) as page:
         maps = page.locator(".attention-map").evaluate_all(ROOM)
         assert len(maps) == 3
         assert all(one["gap"] >= 5 and one["excess"] <= 1 for one in maps), maps

@@ -1,22 +1,22 @@
 """The model explorer in JupyterLab, on the page of `present`, and on its own page from the disk."""
 
+import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
+from helpers.browser.memory import MOVES, Growth
+from helpers.browser.pages import FRONT_ENDS, contrast, from_disk, open_lab, page_of, violations
+from helpers.browser.report import ARTIFACTS
+from playwright.sync_api import Page
 
-pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
-
-from helpers.browser.memory import MOVES, Growth  # noqa: E402
-from helpers.browser.pages import contrast, load_axe, open_lab, open_voila, page_of  # noqa: E402
-from helpers.browser.report import ARTIFACTS  # noqa: E402
-
-from course_lib.cli import explorer_page  # noqa: E402
-from course_lib.experiments.real_translator import SENTENCES  # noqa: E402
-from course_lib.generation.sampling import next_token_probabilities  # noqa: E402
-from course_lib.widgets.model_tour import TOUR  # noqa: E402
-from course_lib.widgets.model_view import trace  # noqa: E402
-from course_lib.widgets.modules import FOLDER  # noqa: E402
-from course_lib.widgets.trace_packing import TOP  # noqa: E402
+from course_lib.cli import explorer_page
+from course_lib.experiments.real_translator import SENTENCES
+from course_lib.generation.sampling import next_token_probabilities
+from course_lib.widgets.model_tour import TOUR
+from course_lib.widgets.model_view import trace
+from course_lib.widgets.modules import FOLDER
+from course_lib.widgets.trace_packing import TOP
 
 SIZES = {"laptop": (1280, 720), "projector": (1920, 1080), "phone": (390, 844)}
 TIMED = """async ([key, ready]) => {
@@ -45,14 +45,18 @@ def address(tmp_path_factory) -> str:
     return file.as_uri()
 
 
-@pytest.fixture
-def disk(browser, address) -> Iterator:
-    """The page, opened from the disk without a network."""
-    with page_of(browser, 1280, 720, offline=True) as (page, trouble):
-        page.goto(address)
+@contextmanager
+def opened(browser, address: str, width: int = 1280, height: int = 720, **more) -> Iterator[Page]:
+    with from_disk(browser, address, width, height, **more) as page:
         page.locator(".mx-card").first.wait_for()
         yield page
-        assert not trouble.errors and not trouble.foreign
+
+
+@pytest.fixture
+def disk(browser, address) -> Iterator[Page]:
+    """The page, opened from the disk without a network."""
+    with opened(browser, address) as page:
+        yield page
 
 
 def tour(page) -> None:
@@ -98,7 +102,8 @@ def guided_tour(page, live: bool) -> None:
     assert page.evaluate("document.activeElement.dataset.key") == "tour"
 
 
-def test_the_guided_tour_from_the_disk(disk) -> None:
+def test_a_tour_from_the_disk(disk) -> None:
+    tour(disk)
     guided_tour(disk, live=False)
     press(disk, "mode-gpt")
     disk.locator(".mx-card-title", has_text="Block 4").wait_for()
@@ -112,9 +117,7 @@ def test_the_guided_tour_from_the_disk(disk) -> None:
 @pytest.mark.parametrize("look", ["laptop", "phone"])
 def test_each_step_of_the_tour_shows_what_it_is_about(browser, address, look) -> None:
     width, height = SIZES[look]
-    with page_of(browser, width, height, offline=True) as (page, _):
-        page.goto(address)
-        page.locator(".mx-card").first.wait_for()
+    with opened(browser, address, width, height) as page:
         press(page, "tour")
         for i, step in enumerate(TOUR, start=1):
             page.wait_for_timeout(150)
@@ -123,18 +126,15 @@ def test_each_step_of_the_tour_shows_what_it_is_about(browser, address, look) ->
             part = page.locator(".mx-toured").first.bounding_box()
             assert page.evaluate("document.body.scrollWidth") <= width
             assert bar["y"] >= 0 and 0 <= part["y"] and part["y"] + part["height"] <= height, step["title"]
-            assert i == 1 or part["y"] >= bar["y"] + bar["height"], step[
-                "title"
-            ]  # step 1 is about the toolbar
+            if i > 1:  # step 1 is about the toolbar
+                assert part["y"] >= bar["y"] + bar["height"], step["title"]
             press(page, "tour-next")
 
 
 def test_the_boxes_name_the_chapters_and_link_to_them(browser, tmp_path) -> None:
     file = tmp_path / "explorer.html"
     file.write_text(explorer_page.page("notebooks/"), encoding="utf-8")
-    with page_of(browser, 1280, 720, offline=True) as (page, _):
-        page.goto(file.as_uri())
-        page.locator(".mx-card").first.wait_for()
+    with opened(browser, file.as_uri()) as page:
         assert words(page, ".mx-about") == ["chapters 4, 6d", *["chapters 3, 5"] * 3, "chapters 4, 6d",
                                             *["chapters 2, 3, 5"] * 2, "chapters 1, 6b"]  # fmt: skip
         press(page, "decoder-0")
@@ -145,15 +145,12 @@ def test_the_boxes_name_the_chapters_and_link_to_them(browser, tmp_path) -> None
         ]
 
 
-def test_a_tour_from_the_disk(disk) -> None:
-    tour(disk)
-
-
-@pytest.mark.parametrize("front_end", ["lab", "voila"])
+@pytest.mark.parametrize("front_end", FRONT_ENDS)
 def test_a_tour_with_a_kernel(browser, request, front_end) -> None:
-    server = request.getfixturevalue(front_end)
+    name, open_page = FRONT_ENDS[front_end]
+    server = request.getfixturevalue(name)
     with page_of(browser) as (page, trouble):
-        (open_lab if front_end == "lab" else open_voila)(page, server)
+        open_page(page, server)
         page.locator(".mx-card").first.wait_for(timeout=60_000)
         page.locator(".course-model_explorer").screenshot(path=ARTIFACTS / f"{front_end}-model_explorer.png")
         tour(page)
@@ -207,40 +204,28 @@ def test_the_kernels_probabilities_and_the_pages_are_the_same(disk) -> None:
             assert page["kept"] == kept if reached else kept > TOP
 
 
+def fits(page, name: str, key: str | None, height: float = math.inf) -> None:
+    """Open a part of the model: the page is no wider than the window, and no higher than this."""
+    if key:
+        press(page, key)
+    page.wait_for_timeout(150)
+    page.screenshot(path=ARTIFACTS / f"model_explorer-{name}-{key or 'model'}.png", full_page=True)
+    wide, tall = page.evaluate("[document.body.scrollWidth, document.documentElement.scrollHeight]")
+    assert wide <= page.viewport_size["width"] and tall <= height, key
+
+
 @pytest.mark.parametrize("look", SIZES)
 def test_it_fits_the_window(browser, address, look) -> None:
-    width, height = SIZES[look]
-    with page_of(browser, width, height, offline=True) as (page, _):
-        page.goto(address)
-        page.locator(".mx-card").first.wait_for()
-        for name, keys in {
-            "model": [],
-            "block": ["decoder-1"],
-            "head": ["head-1-1"],
-            "next": ["next"],
-            "tokens": ["tokens-encoder"],
-        }.items():
-            for key in keys:
-                press(page, key)
-            page.wait_for_timeout(150)
-            page.screenshot(path=ARTIFACTS / f"model_explorer-{look}-{name}.png", full_page=True)
-            wide, tall = page.evaluate("[document.body.scrollWidth, document.documentElement.scrollHeight]")
-            assert wide <= width, name
-            assert look == "phone" or tall <= height, name
+    with opened(browser, address, *SIZES[look]) as page:
+        for key in (None, "decoder-1", "head-1-1", "next", "tokens-encoder"):
+            fits(page, look, key, math.inf if look == "phone" else SIZES[look][1])
 
 
-def test_a_long_sentence_fits_a_laptop(browser, address) -> None:
-    with page_of(browser, 1280, 720, offline=True) as (page, _):
-        page.goto(address)
-        page.get_by_label("Example sentences").select_option(label=max(SENTENCES, key=len))
-        page.locator(".mx-sentence button").nth(20).click()
-        for name, key in {"model": None, "block": "decoder-1", "head": "head-1-1"}.items():
-            if key:
-                press(page, key)
-            page.wait_for_timeout(150)
-            page.screenshot(path=ARTIFACTS / f"model_explorer-long-{name}.png", full_page=True)
-            wide, tall = page.evaluate("[document.body.scrollWidth, document.documentElement.scrollHeight]")
-            assert wide <= 1280 and tall <= 720, name
+def test_a_long_sentence_fits_a_laptop(disk) -> None:
+    disk.get_by_label("Example sentences").select_option(label=max(SENTENCES, key=len))
+    disk.locator(".mx-sentence button").nth(20).click()
+    for key in (None, "decoder-1", "head-1-1"):
+        fits(disk, "long", key, 720)
 
 
 def test_a_click_is_answered_in_the_next_frame(disk, report) -> None:
@@ -282,20 +267,13 @@ def test_nothing_grows_while_it_is_used(browser, address, request, capsys, front
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_everybody_can_read_and_operate_it(browser, address, scheme) -> None:
-    with page_of(browser, 1280, 720, offline=True, color_scheme=scheme) as (page, _):
-        page.goto(address)
-        page.locator(".mx-card").first.wait_for()
-        load_axe(page)
+    with opened(browser, address, color_scheme=scheme) as page:
         for keys in ([], ["decoder-0"], ["head-0-1"], ["next"], ["tokens-decoder"], ["tour", "tour-next"]):
             for key in keys:
                 page.locator(f'.mx [data-key="{key}"]').first.focus()
                 page.keyboard.press("Enter")
             page.wait_for_timeout(200)
-            found = page.evaluate(
-                "() => axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})"
-                ".then(found => found.violations.map(v => `${v.id}: ${v.nodes[0].html.slice(0, 200)}`))"
-            )
-            assert not found, keys
+            assert not violations(page), keys
             assert not contrast(page.locator(".mx"))
 
 
@@ -317,9 +295,7 @@ FLYING = "document.getAnimations().filter((one) => one.effect.target?.className 
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
 def test_the_data_is_seen_to_flow_unless_less_motion_is_wanted(browser, address, motion) -> None:
-    with page_of(browser, 1280, 720, offline=True, reduced_motion=motion) as (page, _):
-        page.goto(address)
-        page.locator(".mx-card").first.wait_for()
+    with opened(browser, address, reduced_motion=motion) as page:
         for key in ("Next step", "tokens-encoder", "encoder-0", "head-0-0", "tour"):
             press(page, key)
             found = page.evaluate(

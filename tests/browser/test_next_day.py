@@ -8,15 +8,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from helpers.browser.moves import HANDLE
+from helpers.browser.pages import IDLE, do, page_of
+from helpers.browser.report import ARTIFACTS
 
-pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
-
-from helpers.browser.moves import HANDLE  # noqa: E402
-from helpers.browser.pages import IDLE, do, page_of  # noqa: E402
-from helpers.browser.report import ARTIFACTS  # noqa: E402
-
-from course_lib.cli import notebook_io  # noqa: E402
-from course_lib.cli.saving import WIDGET_VIEW  # noqa: E402
+from course_lib.cli import notebook_io
+from course_lib.cli.saving import WIDGET_VIEW
 
 CELLS = (
     "from course_lib.chapters.ch01_softmax import softmax_explorer\nsoftmax_explorer()",

@@ -3,14 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
+from helpers.browser.moves import Frame
+from helpers.browser.pages import contrast, open_lab, open_voila, opened, page_of
+from helpers.browser.report import ARTIFACTS
 
-pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
-
-from helpers.browser.moves import Frame  # noqa: E402
-from helpers.browser.pages import contrast, open_chapter, open_lab, open_voila, page_of  # noqa: E402
-from helpers.browser.report import ARTIFACTS  # noqa: E402
-
-from course_lib.chapters.gallery import BROWSER_DRAWN, EXHIBITS, Exhibit  # noqa: E402
+from course_lib.chapters.gallery import BROWSER_DRAWN, EXHIBITS, Exhibit
 
 EXPLORERS = [exhibit for exhibit in EXHIBITS if exhibit.widget not in BROWSER_DRAWN]
 PHONE = 390  # pixels across
@@ -34,18 +31,16 @@ def dark(browser, lab) -> Iterator:
         yield page
 
 
-def opened(page, exhibit: Exhibit, look: str) -> Frame:
+def pictured(page, exhibit: Exhibit, look: str) -> Frame:
     """The widget, drawn, and a picture of it."""
-    open_chapter(page, exhibit)
-    frame = Frame(page, exhibit.widget)
-    frame.appears()
+    frame = opened(page, exhibit)
     frame.place.screenshot(path=ARTIFACTS / f"{look}-{exhibit.widget}.png")
     return frame
 
 
 @pytest.mark.parametrize("exhibit", EXPLORERS, ids=lambda one: one.widget)
 def test_a_phone_shows_it_in_its_width(phone, exhibit: Exhibit) -> None:
-    frame = opened(phone, exhibit, "phone")
+    frame = pictured(phone, exhibit, "phone")
     assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE
     for part in frame.place.locator("img, select, input, .widget-slider").all():
         box = part.bounding_box()
@@ -54,5 +49,5 @@ def test_a_phone_shows_it_in_its_width(phone, exhibit: Exhibit) -> None:
 
 @pytest.mark.parametrize("exhibit", EXPLORERS, ids=lambda one: one.widget)
 def test_dark_text_is_readable(dark, exhibit: Exhibit) -> None:
-    frame = opened(dark, exhibit, "dark")
+    frame = pictured(dark, exhibit, "dark")
     assert not contrast(frame.place)

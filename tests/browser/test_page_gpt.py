@@ -6,18 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from helpers.browser.pages import from_disk, page_of
 
-pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
-
-from helpers.browser.pages import page_of  # noqa: E402
-
-from course_lib.cli import explorer_page, page_gpt  # noqa: E402
-from course_lib.experiments.real_gpt import PROMPTS, real_gpt  # noqa: E402
-from course_lib.experiments.real_translator import SENTENCES  # noqa: E402
-from course_lib.widgets.model_trace import Trace  # noqa: E402
-from course_lib.widgets.model_view import trace  # noqa: E402
-from course_lib.widgets.modules import joined  # noqa: E402
-from course_lib.widgets.trace_packing import pack  # noqa: E402
+from course_lib.cli import explorer_page, page_gpt
+from course_lib.experiments.real_gpt import PROMPTS, real_gpt
+from course_lib.experiments.real_translator import SENTENCES
+from course_lib.widgets.model_trace import Trace
+from course_lib.widgets.model_view import trace
+from course_lib.widgets.modules import joined
+from course_lib.widgets.trace_packing import pack
 
 LONG = (
     "The song received positive reviews from music critics, who said that it was one of the best of the year"
@@ -102,9 +99,7 @@ def test_the_pages_gpt_computes_what_the_librarys_does(blank, name) -> None:
         assert found[part] == (list(header[part]) if part == "temperatures" else header[part]), part
     for block, its in zip(found["decoder"], header["decoder"], strict=True):
         assert block.keys() == its.keys() and block["attentions"][0].keys() == its["attentions"][0].keys()
-        assert [block[part] for part in ("name", "parameters")] == [
-            its[part] for part in ("name", "parameters")
-        ]
+        assert all(block[part] == its[part] for part in ("name", "parameters"))
         assert block["attentions"][0]["causal"] == its["attentions"][0]["causal"]
     assert [row[0] for row in found["candidates"]] == [row[0] for row in header["candidates"]]
 
@@ -132,12 +127,10 @@ def address(tmp_path_factory) -> str:
 @pytest.fixture
 def disk(browser, address) -> Iterator:
     """That page with the GPT on it, opened from the disk without a network."""
-    with page_of(browser, 1280, 720, offline=True) as (page, trouble):
-        page.goto(address)
+    with from_disk(browser, address) as page:
         page.locator('[data-key="mode-gpt"]').click()
         page.locator(".mx-card-title", has_text="Block 4").wait_for()
         yield page
-        assert not trouble.errors and not trouble.foreign
 
 
 def read(page) -> list[str]:

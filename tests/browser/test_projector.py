@@ -7,20 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 import psutil
 import pytest
-from matplotlib.colors import to_hex, to_rgb
+from helpers.browser.moves import Frame
+from helpers.browser.pages import contrast, open_voila, opened, page_of
+from helpers.browser.report import ARTIFACTS
+from helpers.browser.servers import Server, presented
+from helpers.contrast import contrast as ratio
+from matplotlib.colors import to_hex
 from PIL import Image
 
-pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
-
-from helpers.browser.moves import Frame  # noqa: E402
-from helpers.browser.pages import contrast, open_chapter, open_voila, page_of  # noqa: E402
-from helpers.browser.report import ARTIFACTS  # noqa: E402
-from helpers.browser.servers import Server, presented  # noqa: E402
-
-from course_lib.chapters.gallery import BROWSER_DRAWN, EXHIBITS, Exhibit, exhibits  # noqa: E402
-from course_lib.experiments.real_translator import SENTENCES  # noqa: E402
-from course_lib.viz.style import PALETTE  # noqa: E402
-from course_lib.widgets.layout import DARK  # noqa: E402
+from course_lib.chapters.gallery import BROWSER_DRAWN, EXHIBITS, Exhibit, exhibits
+from course_lib.experiments.real_translator import SENTENCES
+from course_lib.viz.style import PALETTE
+from course_lib.widgets.layout import DARK
 
 SIZES = ((1280, 720), (1920, 1080))
 DRAWN = [exhibit for exhibit in EXHIBITS if exhibit.widget not in BROWSER_DRAWN]
@@ -81,9 +79,7 @@ def sizes(page) -> Iterator[tuple[int, int]]:
 @pytest.mark.parametrize("exhibit", DRAWN, ids=lambda one: one.widget)
 def test_it_fits_without_scrolling(projector, exhibit: Exhibit) -> None:
     page = projector
-    open_chapter(page, exhibit)
-    frame = Frame(page, exhibit.widget)
-    frame.appears()
+    frame = opened(page, exhibit)
     place, line = frame.place.first, frame.place.locator('[role="status"]').first
     for width, height in sizes(page):
         page.screenshot(path=ARTIFACTS / f"{width}x{height}-{exhibit.widget}.png")
@@ -96,8 +92,7 @@ def test_it_fits_without_scrolling(projector, exhibit: Exhibit) -> None:
 
 def test_the_model_explorer_fills_the_window_without_scrolling(projector) -> None:
     page = projector
-    open_chapter(page, exhibits("model")[0])
-    Frame(page, "model_explorer").appears()
+    opened(page, *exhibits("model"))
     for name in ("model", "decoder-1", "head-1-1", "enlarge", "tokens-decoder", "next"):
         if name != "model":
             page.locator(f'.mx [data-key="{name}"]').first.click()
@@ -111,9 +106,7 @@ def test_the_model_explorer_fills_the_window_without_scrolling(projector) -> Non
 
 def test_a_long_text_below_a_map_leaves_it_whole_and_large(projector) -> None:
     page = projector
-    open_chapter(page, exhibits("translation")[0])
-    frame = Frame(page, "translation_explorer")
-    frame.appears()
+    frame = opened(page, *exhibits("translation"))
     frame.place.locator("select").first.select_option(index=len(SENTENCES) - 1)  # hypotheses of several lines
     beams = frame.place.locator(".noUi-handle").first
     beams.press("End")
@@ -129,9 +122,7 @@ def test_maps_keep_their_numbers_on_a_small_projector(browser, voila) -> None:
     with page_of(browser, 1024, 768) as (page, _):
         open_voila(page, voila)
         for name in ("mask", "scoring"):
-            open_chapter(page, exhibits(name)[0])
-            frame = Frame(page, f"{name}_explorer")
-            frame.appears()
+            frame = opened(page, exhibits(name)[0])
             page.wait_for_timeout(500)
             numbers = frame.place.locator(".attention-map-numbers > span")
             assert numbers.evaluate_all(
@@ -143,14 +134,13 @@ def test_maps_keep_their_numbers_on_a_small_projector(browser, voila) -> None:
 def test_the_notes_open_in_a_second_window_and_follow(projector) -> None:
     page = projector
     first, second = exhibits("02")[:2]
-    open_chapter(page, first)
-    Frame(page, first.widget).appears()
-    with page.expect_popup() as opened:
+    opened(page, first)
+    with page.expect_popup() as popup:
         page.get_by_role("button", name="Notes").click()
-    window = opened.value
+    window = popup.value
     window.get_by_text(first.seen).wait_for()
     assert page.get_by_text(first.seen).count() == 0
-    open_chapter(page, second)
+    opened(page, second)
     window.get_by_text(second.seen).wait_for()
     window.close()
 
@@ -183,8 +173,7 @@ def test_pictures_follow_a_dark_page_and_photographs_stay(browser, tmp_path) -> 
 def test_a_light_page_keeps_its_white_pictures_on_a_dark_system(projector) -> None:
     page, exhibit = projector, exhibits("softmax")[0]
     page.emulate_media(color_scheme="dark")
-    open_chapter(page, exhibit)
-    Frame(page, exhibit.widget).appears()
+    opened(page, exhibit)
     try:
         assert page.locator(".course-dark").count() == 0
         corner = pixels(page.locator(f".course-{exhibit.widget} img.course-picture").first)[2, 2]
@@ -194,7 +183,7 @@ def test_a_light_page_keeps_its_white_pictures_on_a_dark_system(projector) -> No
 
 
 def test_colors_that_stand_out_from_white_stand_out_on_a_dark_page(browser) -> None:
-    graphics = [color for color in (*PALETTE, "0.6", "0.5") if ratio(to_rgb(color), (1, 1, 1)) >= 2.95]
+    graphics = [color for color in (*PALETTE, "0.6", "0.5") if ratio(color, "white") >= 2.95]
     letters = ["0.15", "0.4", "black"]
     swatch = "<p class='course-words'><b style='background: {0}; width: 20px; height: 20px'></b></p>"
     colors = [to_hex(color) for color in ("white", *graphics, *letters)]
@@ -212,18 +201,6 @@ def test_colors_that_stand_out_from_white_stand_out_on_a_dark_page(browser) -> N
 def pixels(place) -> np.ndarray:
     """What is seen there."""
     return np.asarray(Image.open(io.BytesIO(place.screenshot())).convert("RGB"))
-
-
-def ratio(one, other) -> float:
-    """Contrast of two colors, after WCAG 2."""
-    dark, light = sorted(
-        float(
-            np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
-            @ np.array([0.2126, 0.7152, 0.0722])
-        )
-        for c in (np.asarray(one), np.asarray(other))
-    )
-    return (light + 0.05) / (dark + 0.05)
 
 
 def test_a_page_that_is_reloaded_or_closed_ends_its_kernel(browser, tmp_path, monkeypatch) -> None:

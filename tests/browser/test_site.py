@@ -1,13 +1,10 @@
 """The site in Chromium, from the disk and without a network: pages, search, phones, the dark."""
 
 import pytest
+from helpers.browser.pages import from_disk, page_of
 
-pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
-
-from helpers.browser.pages import page_of  # noqa: E402
-
-from course_lib.chapters.ch03_heads.head_task_model import look  # noqa: E402
-from course_lib.chapters.ch03_heads.heads_widget import SENTENCE  # noqa: E402
+from course_lib.chapters.ch03_heads.head_task_model import look
+from course_lib.chapters.ch03_heads.heads_widget import SENTENCE
 
 CHAPTER = "notebooks/01_softmax_and_scaling.html"
 
@@ -15,11 +12,9 @@ CHAPTER = "notebooks/01_softmax_and_scaling.html"
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("name", ["index.html", CHAPTER, "api/layers.html", "docs/teaching.html"])
 def test_a_page_fits_its_window_and_asks_the_web_for_nothing(browser, site, name, width):
-    with page_of(browser, width, 900, offline=True) as (page, trouble):
-        page.goto(f"{site}/{name}")
+    with from_disk(browser, f"{site}/{name}", width, 900) as page:
         page.wait_for_timeout(500)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert trouble.foreign == []
         figures = page.locator(".cell_output img").evaluate_all(
             "all => all.filter(one => one.clientWidth).map(one => [one.clientWidth, one.naturalWidth / 2])"
         )
@@ -28,19 +23,16 @@ def test_a_page_fits_its_window_and_asks_the_web_for_nothing(browser, site, name
 
 
 def test_the_front_page_leads_to_the_model_explorer_and_this_to_chapters(browser, site):
-    with page_of(browser, offline=True) as (page, trouble):
-        page.goto(f"{site}/index.html")
+    with from_disk(browser, f"{site}/index.html") as page:
         page.get_by_role("link", name="Open the model explorer").click()
         page.locator(".mx-card", has_text="Encoder block 2").click()
         chapter = page.get_by_role("link", name="Chapter 3: Multi-head attention")
         page.goto(f"{site}/{chapter.get_attribute('href')}")
         assert "Multi-head attention" in page.title()
-        assert trouble.foreign == [] and trouble.errors == []
 
 
 def test_a_map_in_a_chapter_is_alive_from_the_disk(browser, site):
-    with page_of(browser, 1280, 900, offline=True) as (page, trouble):
-        page.goto(f"{site}/notebooks/03_multi_head_attention.html")
+    with from_disk(browser, f"{site}/notebooks/03_multi_head_attention.html", 1280, 900) as page:
         live = page.locator('[data-map="heads_explorer"]')
         maps = live.locator(".attention-map")
         assert maps.count() == 4
@@ -50,18 +42,16 @@ def test_a_map_in_a_chapter_is_alive_from_the_disk(browser, site):
         place = {"x": 0.5 / 6 * box["width"], "y": 2.5 / 6 * box["height"]}
         cells.hover(position=place)
         weight = look(4, SENTENCE.split())[0][1, 2, 0].item()
-        assert (
-            maps.nth(1).locator(".attention-map-tip").inner_text()
-            == f"query is, key your: weight {weight:.3f}"
-        )
+        tip = maps.nth(1).locator(".attention-map-tip").inner_text()
+        assert tip == f"query is, key your: weight {weight:.3f}"
         cells.click(position=place)
         assert "the query is (word 3)" in live.locator('[role="status"]').inner_text()
-        assert trouble.foreign == [] and trouble.errors == []
 
 
 def test_a_map_in_a_chapter_follows_the_theme(browser, site):
-    with page_of(browser, 1280, 900, offline=True, color_scheme="dark") as (page, _):
-        page.goto(f"{site}/notebooks/02_bmm_and_masking.html")
+    with from_disk(
+        browser, f"{site}/notebooks/02_bmm_and_masking.html", 1280, 900, color_scheme="dark"
+    ) as page:
         first = page.locator(".attention-map").first
         assert "dark" in first.get_attribute("class")
         page.evaluate("document.documentElement.dataset.theme = 'light'")
@@ -69,8 +59,7 @@ def test_a_map_in_a_chapter_follows_the_theme(browser, site):
 
 
 def test_formulas_pictures_and_folded_cells(browser, site):
-    with page_of(browser, offline=True) as (page, _):
-        page.goto(f"{site}/{CHAPTER}")
+    with from_disk(browser, f"{site}/{CHAPTER}") as page:
         page.locator("mjx-container svg").first.wait_for()
         assert page.locator("[data-mml-node=merror]").count() == 0
         pictures = page.locator(".cell_output img:visible")
@@ -91,8 +80,7 @@ def test_search_works_from_the_disk(browser, site):
 
 
 def test_it_can_be_dark(browser, site):
-    with page_of(browser, 1280, 900, offline=True, color_scheme="dark") as (page, _):
-        page.goto(f"{site}/{CHAPTER}")
+    with from_disk(browser, f"{site}/{CHAPTER}", 1280, 900, color_scheme="dark") as page:
         red, green, blue = page.evaluate(
             "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
         )

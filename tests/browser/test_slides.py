@@ -3,14 +3,11 @@
 from pathlib import Path
 
 import pytest
+from helpers.browser.pages import page_of
 
-pytest.importorskip("playwright", reason="needs a browser: python -m course_lib test --browser")
-
-from helpers.browser.pages import page_of  # noqa: E402
-
-from course_lib.__main__ import main  # noqa: E402
-from course_lib.cli.environment import ROOT  # noqa: E402
-from course_lib.cli.slide_types import HEIGHT, MOST, WIDTH  # noqa: E402
+from course_lib.__main__ import main
+from course_lib.cli.environment import ROOT
+from course_lib.cli.slide_types import HEIGHT, MOST, WIDTH
 
 SHORT = ROOT / "notebooks" / "01_softmax_and_scaling.ipynb"
 SIZES = """() => {
@@ -66,7 +63,5 @@ def test_the_notes_open_in_a_second_window(page):
     with page.expect_popup() as second:
         page.keyboard.press("s")
     second.value.wait_for_load_state()
-    assert (
-        page.locator("aside.notes").count() > 10
-        and "Goals." in page.locator("aside.notes").first.inner_text()
-    )
+    notes = page.locator("aside.notes")
+    assert notes.count() > 10 and "Goals." in notes.first.inner_text()

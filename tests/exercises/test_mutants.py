@@ -14,7 +14,7 @@ from mutation.answers import key, listed, mutants
 
 from course_lib.exercises import Exercise, catalogue
 from course_lib.exercises.checking import attempt
-from course_lib.exercises.comparing import CallResult, alike, call
+from course_lib.exercises.comparing import alike, call, calls
 
 EXERCISES = catalogue()
 ASKED = {name: notebook for notebook in NOTEBOOKS for name, _, _ in asked(notebook)}
@@ -39,19 +39,18 @@ def limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-@cache
-def expected(exercise: Exercise) -> list[CallResult]:
-    return [call(exercise.reference, arguments, exercise.run) for arguments in exercise.inputs]
+expected = cache(calls)  # of the reference
 
 
 def accepted(exercise: Exercise, answer: object) -> bool:
     """What `grade` says, without a search for the mistake, and no further than the first wrong result."""
+    right = expected(exercise, exercise.reference)
     if not callable(answer):
         made = attempt(exercise, answer)
-        return made.state == "tried" and alike(made.results[0], expected(exercise)[0], exercise.tolerance)
+        return made.state == "tried" and alike(made.results[0], right[0], exercise.tolerance)
     results = (call(answer, arguments, exercise.run) for arguments in exercise.inputs)
-    pairs = zip(results, expected(exercise), strict=True)
-    return all(alike(mine, right, exercise.tolerance) and not mine.changed for mine, right in pairs)
+    pairs = zip(results, right, strict=True)
+    return all(alike(mine, its, exercise.tolerance) and not mine.changed for mine, its in pairs)
 
 
 def survives(exercise: Exercise, source: str, answer: str, room: dict) -> bool:

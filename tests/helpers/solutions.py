@@ -31,7 +31,7 @@ def checks(source: str) -> list[tuple[str, str]]:
 
 def plain(source: str) -> str:
     """The cell without the lines that only IPython reads."""
-    return re.sub(r"(?m)^(\s*)%.*$", r"\1pass", source)
+    return re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", source)
 
 
 def imports(notebook: Path) -> list[str]:

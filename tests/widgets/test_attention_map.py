@@ -16,7 +16,7 @@ from course_lib.chapters.ch02_masks import mask_explorer
 from course_lib.chapters.ch03_heads import heads_explorer
 from course_lib.chapters.ch07_language_models import logit_lens_explorer
 from course_lib.viz import figures
-from course_lib.widgets import attention_map, modules
+from course_lib.widgets import modules
 from course_lib.widgets.attention_map import AttentionMap
 from course_lib.widgets.heatmap import Heatmap, Place, label
 from course_lib.widgets.heatmap_picture import draw_heatmaps
@@ -38,14 +38,11 @@ def words_of(figure: Figure) -> list[str]:
 # ---- to the browser and back
 
 
-def test_the_weights_arrive_as_the_bytes_of_32_bit_floats_row_by_row(shown) -> None:
+def test_weights_arrive_as_the_bytes_of_32_bit_floats_and_a_mask_as_one_byte_per_cell(shown) -> None:
     state = shown.get_state()["maps"][0]
     assert isinstance(state["weights"], bytes)
     assert np.frombuffer(state["weights"], "<f4").tolist() == [0.0, 0.25, 0.75, 1.0, 0.0, 0.0]
     assert state["rows"] == ROWS and state["columns"] == COLUMNS and state["masked"] is None
-
-
-def test_a_mask_arrives_as_one_byte_per_cell(shown) -> None:
     shown.show(torch.eye(2), rows=ROWS, columns=ROWS, masked=torch.tensor([[False, True], [True, False]]))
     assert list(shown.maps[0]["masked"]) == [0, 1, 1, 0]
 
@@ -102,18 +99,15 @@ def test_a_press_calls_back_each_time_also_for_the_same_cell(shown) -> None:
     assert places == [Place(0, 1, 2)] * 2
 
 
-def test_showing_a_selection_calls_nobody_back(shown) -> None:
+def test_showing_a_selection_calls_nobody_back_and_says_which_one_the_maps_answer(shown) -> None:
     places = []
-    shown.on_select(places.append)
-    shown.show_maps(shown.heatmaps, selected=Place(0, 1))
-    assert shown.place == Place(0, 1) and places == []
-
-
-def test_the_page_is_told_which_selection_the_maps_answer(shown) -> None:
     shown.select(1, 2)
     assert shown.answered == {"map": 0, "row": None, "column": None}  # nothing was drawn for it yet
+    shown.on_select(places.append)
     shown.show_maps(shown.heatmaps)
     assert shown.answered == shown.selected == {"map": 0, "row": 1, "column": 2}
+    shown.show_maps(shown.heatmaps, selected=Place(0, 1))
+    assert shown.place == Place(0, 1) and places == []
 
 
 def test_maps_that_share_labels_share_the_selection_and_a_mark_of_its_own_wins() -> None:
@@ -216,39 +210,44 @@ def test_until_a_page_draws_the_maps_the_kernel_draws_a_picture() -> None:
     assert widget.snapshot() != before
 
 
-# ---- the script
+# ---- the scripts
 
 
-def test_the_script_is_one_module_that_asks_nothing_of_the_network() -> None:
-    script = modules.joined("attention_widget.js")
-    assert not re.search(r"^(import|export (?!default))", script, re.MULTILINE)
-    assert script.count("export default") == 1
-    assert "http" not in script
-    names = re.findall(r"^(?:const|let|function) (\w+)", script, re.MULTILINE)
-    assert sorted(names) == sorted(set(names)), "two modules define the same name"
-    assert attention_map.AttentionMap._esm == script
+@pytest.mark.parametrize("name", ["attention_widget.js", "model_widget.js", "model_page.js"])
+def test_a_script_is_one_module_without_imports_and_without_a_name_twice(name: str) -> None:
+    script = modules.joined(name)
+    assert not re.search(r"^(import|export (?!default)) ", script, re.MULTILINE)
+    assert script.count("export default") == (name != "model_page.js")
+    names = re.findall(r"^(?:async )?(?:function|const|let|class) (\w+)", script, re.MULTILINE)
+    assert len(names) == len(set(names)) > 20
+
+
+def test_the_scripts_load_nothing_from_the_web() -> None:
+    for path in modules.FOLDER.iterdir():
+        addresses = re.findall(r"https?://[^\s\"'`)]+", path.read_text(encoding="utf-8"))
+        assert set(addresses) <= {"http://www.w3.org/2000/svg"}, path
 
 
 # ---- Colab
 
 
 @pytest.mark.parametrize("make", [AttentionMap, lambda: softmax_explorer().box], ids=["map", "names"])
-def test_on_colab_a_widget_is_shown_with_the_metadata_of_its_widget_manager(monkeypatch, make) -> None:
+def test_on_colab_a_widget_has_the_metadata_of_its_widget_manager(monkeypatch, displayed, make) -> None:
     """Colab draws a box with a part of anywidget only with these metadata; `AccessibleNames` is one."""
     shown = make()
-    asked, displayed = [], []
+    asked = []
     output = SimpleNamespace(
         enable_custom_widget_manager=lambda: asked.append(True),
         _widgets=SimpleNamespace(_installed_url="https://manager"),
     )
     monkeypatch.setitem(sys.modules, "google.colab.output", output)
     anywidgets.enable_custom_widget_manager_once.cache_clear()
-    monkeypatch.setattr(figures, "display", lambda *bundle, **more: displayed.append(more.get("metadata")))
     for picture in (None, heads_explorer().snapshot()):
         displayed.clear()
         figures.show_widget(shown, "a map", picture)
-        manager = displayed[0][figures.WIDGET_VIEW]["colab"]["custom_widget_manager"]
+        metadata = displayed[0]["metadata"]
+        manager = metadata[figures.WIDGET_VIEW]["colab"]["custom_widget_manager"]
         assert manager == {"url": "https://manager"}
     assert asked == [True]
-    assert ("image/png" in displayed[0]) and len(displayed) == 2
+    assert "image/png" in metadata and len(displayed) == 2
     anywidgets.enable_custom_widget_manager_once.cache_clear()

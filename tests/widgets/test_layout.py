@@ -1,8 +1,7 @@
-"""Where the parts of a widget lie, and the names they get in the browser."""
+"""Where the parts of a widget lie."""
 
 import ipywidgets
 
-from course_lib.widgets.accessible_names import AccessibleNames
 from course_lib.widgets.layout import FEW, TALL, arrange
 
 
@@ -25,19 +24,9 @@ def test_controls_picture_and_words_are_found_by_their_classes() -> None:
     assert classes(style) == {"course-style"} and classes(names) == {"course-names"}
 
 
-def test_beside_a_tall_picture_the_words_are_under_the_controls_if_there_is_room() -> None:
+def test_a_tall_picture_with_room_for_words_under_the_controls_and_a_projected_widget_say_so() -> None:
     assert "course-tall" in classes(parts(TALL + 0.01, FEW).children[1])
     assert "course-tall" not in classes(parts(TALL - 0.01, FEW).children[1])
     assert "course-tall" not in classes(parts(TALL + 0.01, FEW + 1).children[1])
-
-
-def test_a_projected_widget_says_so() -> None:
     assert "course-projected" in classes(parts(projected=True))
     assert "course-projected" not in classes(parts())
-
-
-def test_the_script_names_what_ipywidgets_leaves_without_a_name() -> None:
-    script = AccessibleNames._esm
-    for name in ("aria-label", "aria-valuetext", "alt", "data-lm-suppress-shortcuts"):
-        assert f'"{name}"' in script
-    assert "http" not in script and AccessibleNames._esm.endswith("export default { render };\n")

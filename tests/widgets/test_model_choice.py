@@ -13,8 +13,7 @@ from course_lib.tasks.language_modeling import save_language_model
 from course_lib.tasks.runs import load_run
 from course_lib.text.tokenizers import CharTokenizer, Tokenizer, WordTokenizer
 from course_lib.widgets import model_explorer
-from course_lib.widgets.model_choice import chosen_model
-from course_lib.widgets.model_view import MOST
+from course_lib.widgets.model_view import MOST, chosen_model
 from course_lib.widgets.toy_lm import small_world
 
 RATE = 3_000_000  # bytes that Jupyter lets a kernel send in three seconds
@@ -66,16 +65,13 @@ def test_a_model_of_gpt2s_size_is_sent_in_parts_that_jupyter_lets_through():
     assert len(view.numbers) < MOST
     view._handle_custom_msg({"block": ["decoder", 5]}, [])
     assert view.block["index"] == 5 and view.block["answer"] == view.trace["answer"]
-    assert view.block["block"]["hidden"]["shape"] == [
-        explorer.shown.prompt + len(explorer.shown.chosen) - 1,
-        3072,
-    ]
+    tokens = explorer.shown.prompt + len(explorer.shown.chosen) - 1
+    assert view.block["block"]["hidden"]["shape"] == [tokens, 3072]
     assert len(view.numbers) + len(view.block_numbers) < RATE
     with record_attention(model.eval()) as maps:
         model(torch.tensor([explorer.shown.target_ids]))
-    torch.testing.assert_close(
-        explorer.shown.decoder[5].attentions[0].weights, maps["blocks.5.attention"][0][0]
-    )
+    weights = explorer.shown.decoder[5].attentions[0].weights
+    torch.testing.assert_close(weights, maps["blocks.5.attention"][0][0])
 
 
 def test_a_small_model_comes_with_everything_and_only_its_own_examples():

@@ -176,15 +176,6 @@ def test_the_logits_that_travel_give_the_librarys_probabilities(translation, tem
     torch.testing.assert_close(found.float(), whole.gather(-1, ids), atol=1e-6, rtol=1e-4)
 
 
-def test_the_probabilities_shown_are_the_librarys(translation):
-    seen = trace_packing.shown_probabilities(translation.logits[0], 1.3, 4, 0.9)
-    whole = next_token_probabilities(translation.logits[0], 1.3, 4, 0.9)
-    assert seen["probabilities"] == pytest.approx(whole.sort(descending=True).values[: trace_packing.SHOWN])
-    assert seen["kept"] == int((whole > 0).sum()) <= 4
-    everything = trace_packing.shown_probabilities(translation.logits[0], 1.0, 0, 1.0)
-    assert everything["kept"] == translation.logits.shape[-1]
-
-
 def test_grouped_query_attention_is_traced_as_computed():
     torch.manual_seed(0)
     words = WordTokenizer.train(["one two three four"])
@@ -197,10 +188,3 @@ def test_grouped_query_attention_is_traced_as_computed():
     assert len(trace.target) <= 6
     with pytest.raises(ValueError, match="at most 5 fit"):
         trace_gpt(model, words, "one two three four one two")
-
-
-def test_tokens_of_bytes_show_their_words():
-    tokenizer = Tokenizer.train(["a red hat\n"] * 9, vocab=300, kind="bytes")
-    model = GPT(GPTConfig(vocab=len(tokenizer), d_model=8, heads=2, layers=1))
-    trace = trace_gpt(model, tokenizer, "a hat\né")
-    assert trace.target[:3] == ["a", "▁hat", "↵"] and trace.target[3] != trace.target[4]

@@ -13,7 +13,9 @@ import ipywidgets
 import matplotlib as mpl
 import numpy as np
 import pytest
+from helpers.contrast import contrast
 from helpers.explorers import WIDGETS, another_value
+from helpers.solutions import NOTEBOOKS, plain
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -25,36 +27,19 @@ from course_lib.cli.environment import ROOT
 from course_lib.viz.figures import heatmap
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.widgets import markup
-from course_lib.widgets.accessible_names import AccessibleNames
 from course_lib.widgets.attention_map import AttentionMap
-from course_lib.widgets.layout import STYLE
+from course_lib.widgets.layout import STYLE, AccessibleNames
 
 LIMIT = 4.5
 GRAPHICS = 3.0  # for lines, where 4.5 is for letters
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 SOURCES = sorted(path for kind in ("*.py", "*.js") for path in (ROOT / "course_lib").rglob(kind))
 WRITES_TEXT = {"text", "annotate", "title", "set_title", "set_xlabel", "set_ylabel", "suptitle", "supxlabel"}
 PAGES = {"light": "#ffffff", "JupyterLab, dark": "#111111", "Colab, dark": "#383838"}
 
 
-def luminance(colour) -> np.ndarray:
-    """The relative luminance of colours with channels from 0 to 1 along the last axis."""
-    channels = np.asarray(colour, dtype=float)
-    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    return linear @ np.array([0.2126, 0.7152, 0.0722])
-
-
-def contrast(one, other) -> np.ndarray:
-    """From 1, the same, to 21, black on white."""
-    first, second = (luminance(to_rgb(c) if isinstance(c, str) else c) for c in (one, other))
-    return (np.maximum(first, second) + 0.05) / (np.minimum(first, second) + 0.05)
-
-
 def test_the_contrast_is_that_of_the_standard():
     assert contrast("black", "white") == pytest.approx(21)
-    assert contrast("#777777", "white") == pytest.approx(
-        4.48, abs=0.01
-    )  # WCAG's own example of one that fails
+    assert contrast("#777777", "white") == pytest.approx(4.48, abs=0.01)  # WCAG's own example of a failure
     assert contrast("white", "#767676") == pytest.approx(4.54, abs=0.01)
 
 
@@ -74,10 +59,8 @@ def faint(figure: Figure) -> list[str]:
         artist.set_animated(False)
     pixels(figure)  # places what is laid out only while drawing
     texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
-    places, alphas = (
-        [text.get_window_extent().extents for text in texts],
-        [text.get_alpha() for text in texts],
-    )
+    places = [text.get_window_extent().extents for text in texts]
+    alphas = [text.get_alpha() for text in texts]
     for text in texts:
         text.set_alpha(0.0)  # its box stays
     behind = pixels(figure)
@@ -85,10 +68,8 @@ def faint(figure: Figure) -> list[str]:
         text.set_alpha(alpha)
     for artist in moving:
         artist.set_animated(True)
-    pairs = zip(texts, places, strict=True)
-    return [
-        f"{text.get_text()!r} in {text.get_color()}" for text, place in pairs if hidden(text, behind, place)
-    ]
+    found = [text for text, place in zip(texts, places, strict=True) if hidden(text, behind, place)]
+    return [f"{text.get_text()!r} in {text.get_color()}" for text in found]
 
 
 def hidden(text: Text, behind: np.ndarray, place: np.ndarray) -> bool:
@@ -157,10 +138,6 @@ def _constants(node: ast.expr) -> Iterator[str]:
         yield PALETTE[ast.literal_eval(node.slice)]
 
 
-def plain(source: str) -> str:
-    return "\n".join(line for line in source.splitlines() if not line.lstrip().startswith(("%", "!")))
-
-
 def test_figures_of_notebooks_write_in_colours_that_stand_out_from_white():
     cells = (cell for path in NOTEBOOKS for cell in notebook_io.Notebook.load(path).of_type("code"))
     for where, cell in cells:
@@ -216,9 +193,8 @@ def test_shaded_words_can_be_read(probability):
 def test_words_that_a_page_could_swallow_are_found():
     assert unreadable('<b style="color: #777">a</b>') and unreadable('<b style="background: #fff">a</b>')
     assert unreadable('<b style="color: #888; background: white">a</b>')
-    assert not unreadable(
-        '<b style="font-weight: bold">a</b><i style="color: #000; background: rgb(130, 190, 235)">'
-    )
+    fine = '<b style="font-weight: bold">a</b><i style="color: #000; background: rgb(130, 190, 235)">'
+    assert not unreadable(fine)
 
 
 # ---- controls, colours and motion
@@ -238,11 +214,9 @@ def told_apart(one: Line2D, other: Line2D) -> bool:
 
 def faint_lines(figure: Figure) -> list[str]:
     """The curves and marks of a figure that stand out from white by less than WCAG asks of graphics."""
-    lines = [
-        line for axes in figure.axes for line in axes.lines if line.get_visible() and line.get_linewidth()
-    ]
+    lines = (line for axes in figure.axes for line in axes.lines)
     found = []
-    for line in lines:
+    for line in (one for one in lines if one.get_visible() and one.get_linewidth()):
         alpha = 1.0 if line.get_alpha() is None else line.get_alpha()
         seen = [alpha * channel + 1 - alpha for channel in to_rgb(line.get_color())]
         if len(line.get_xdata()) and contrast(np.array(seen), "white") < GRAPHICS:

@@ -1,4 +1,4 @@
-// Names for what ipywidgets leaves without one, and its dark look. See accessible_names.py.
+// Names for what ipywidgets leaves without one, and its dark look. See layout.py.
 
 import {colorsOf, isDark, onThemeChange} from "./colors.js";
 import {keepKeys} from "./keys.js";

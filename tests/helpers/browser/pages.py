@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page
 
 from course_lib.chapters.gallery import Exhibit, exhibits
+from helpers.browser.moves import Frame
 from helpers.browser.servers import Server
 
 WATCH = Path(__file__).with_name("watch.js")
@@ -51,6 +52,15 @@ def page_of(
     context.close()
 
 
+@contextmanager
+def from_disk(browser: Browser, address: str, width: int = 1280, height: int = 720, **more) -> Iterator[Page]:
+    """A file, opened without a network; in the end, it has raised no error and asked the web for nothing."""
+    with page_of(browser, width, height, offline=True, **more) as (page, trouble):
+        page.goto(address)
+        yield page
+        assert not trouble.errors and not trouble.foreign
+
+
 def open_lab(page: Page, server: Server, notebook: str = "instructor.ipynb") -> None:
     """Open the notebook, run all of it, and wait for the gallery."""
     page.goto(server.url(f"lab/tree/{notebook}"))
@@ -72,22 +82,37 @@ def open_voila(page: Page, server: Server) -> None:
     page.locator(".course-gallery").wait_for(timeout=90_000)
 
 
-def open_chapter(page: Page, exhibit: Exhibit) -> None:
-    """Press the button of the widget's chapter; where the chapter has several widgets, then the widget's."""
+FRONT_ENDS = {"JupyterLab": ("lab", open_lab), "Voilà": ("voila", open_voila)}  # fixture, and what opens it
+
+
+def opened(page: Page, exhibit: Exhibit) -> Frame:
+    """The widget, drawn: the button of its chapter is pressed and, among several widgets there, its own."""
     page.get_by_role("button", name=exhibit.chapter, exact=True).click()
     if len(exhibits(exhibit.chapter)) > 1:
         page.get_by_role("button", name=exhibit.title, exact=True).click()
+    frame = Frame(page, exhibit.widget)
+    frame.appears()
+    return frame
 
 
 def load_axe(page: Page) -> None:
-    """Put axe-core into the page; it comes with the package axe-core-python."""
-    page.add_script_tag(path=Path(find_spec("axe_core_python").origin).with_name("axe.min.js"))
+    """Put axe-core into the page, once; it comes with the package axe-core-python."""
+    if not page.evaluate("!!window.axe"):
+        page.add_script_tag(path=Path(find_spec("axe_core_python").origin).with_name("axe.min.js"))
+
+
+def violations(page: Page) -> list[str]:
+    """What axe-core finds on the page."""
+    load_axe(page)
+    return page.evaluate(
+        """() => axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}).then(found =>
+             found.violations.map(v => `${v.id}: ${v.nodes[0].html.slice(0, 200)}`))"""
+    )
 
 
 def contrast(place: Locator) -> list[str]:
     """Texts in this part of the page that stand out too little from what is behind them."""
-    if not place.page.evaluate("!!window.axe"):
-        load_axe(place.page)
+    load_axe(place.page)
     return place.first.evaluate(
         """place => axe.run(place, {runOnly: ["color-contrast"]}).then(found =>
              found.violations.flatMap(v => v.nodes.map(n => n.html.slice(0, 200) + n.failureSummary)))"""
