@@ -100,7 +100,7 @@ def test_any_text_is_shown_as_text(make) -> None:
 def test_a_cell_that_ends_in_a_widget_shows_it_with_words(make, displayed) -> None:
     make()._ipython_display_()
     bundle, alt = displayed
-    assert list(bundle) == [show.WIDGET_VIEW, "text/plain", "image/png"]
+    assert list(bundle) == [show.WIDGET_VIEW, "text/plain", "image/png", "metadata"]
     assert re.match(r"Widget: [^,.]{0,60}(slider|menu|box|field|button)", bundle["text/plain"])
     assert html.escape(bundle["text/plain"]) in alt["text/html"]
     assert len(bundle["image/png"]) < 100_000
