@@ -339,9 +339,11 @@ def test_processes_share_the_files_and_the_threads_of_the_cores(called, monkeypa
 
 
 @pytest.mark.parametrize(
-    "name", ["tests/layers/test_masks.py::test_causal", "notebooks/01_softmax_and_scaling.ipynb"]
+    "name",
+    ["tests/layers/test_masks.py::test_causal", "notebooks/01_softmax_and_scaling.ipynb", "tests/no_such.py"],
 )
 def test_named_files_are_run_instead_of_all(name):
+    """Pytest gets the missing one, too, and says so."""
     assert test.arguments(False, [name]) == [*test.NBVAL, name]
 
 

@@ -448,8 +448,8 @@ def changed(**head) -> dict:
     "value",
     [{}, {"tensor": 3}, {"tensor": "%"}, {"tensor": "AAAA"}, changed(shape=[2]), changed(shape=[-1]),
      changed(shape=3), changed(dtype="X"), changed(shape=[10**30, 0]), changed(shape=[2**40, 3]),
-     changed(data_offsets=[0, 2**40]), {**TENSOR, "gradient": True}, {"tuple": 3}, {"ellipsis": 1},
-     [[{"x": 1}]]],
+     changed(data_offsets=[0, 2**40]), {**TENSOR, "gradient": True}, changed() | {"gradient": 0},
+     {"tuple": 3}, {"ellipsis": 1}, [[{"x": 1}]]],
     ids=str,
 )  # fmt: skip
 def test_a_message_that_no_check_sends_is_refused(value):

@@ -80,12 +80,12 @@ def test_lab_opens_the_page_with_the_course_settings(folder: Path, monkeypatch) 
         assert (Path(ours) / file).exists() and theirs == "/theirs"
 
 
-def test_lab_opens_without_the_page_where_it_cannot_be_written(folder: Path, monkeypatch) -> None:
-    def fail(folder: Path) -> str:
-        raise PermissionError(folder)
+def test_lab_opens_without_the_page_where_it_cannot_be_written(folder: Path, monkeypatch, capsys) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path.parent))
 
-    monkeypatch.setattr(lab, "start_page", fail)
-    assert lab.start_at(folder) == []
+    monkeypatch.setattr(lab, "atomic_path", refuse)
+    assert lab.start_at(folder) == [] and f"{folder}: Permission denied" in capsys.readouterr().out
 
 
 def test_jupyterlab_reads_the_settings() -> None:

@@ -60,6 +60,8 @@ def test_no_solution_is_left_and_the_code_and_what_it_shows_are_those_of_the_ful
         assert (unfolded(mine.source.split(QUOTES)[1]) if later else mine.source) == full.source
         printed = any(one.output_type == "stream" for one in full.outputs)
         assert mine.outputs == full.outputs or printed and release.SOURCE in full.source
+    problems = lint.problems(handed_out / name)
+    assert not [one for one in problems if "no solution in <details>" not in one]
 
 
 def test_cells_that_show_an_answer_later_are_folded(handed_out):

@@ -1,10 +1,12 @@
-"""pyproject.toml, constraints.txt and environment.yml say the same."""
+"""pyproject.toml, constraints.txt and environment.yml say the same, and what is installed is whole."""
 
 import importlib
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
 from course_lib import __main__ as command_line
 from course_lib.cli.requirements import pinned, project, release, requirements
@@ -38,6 +40,15 @@ def test_conda_gets_the_same_packages_with_the_same_bounds():
 def test_the_console_script_starts_the_commands():
     module, _, function = project()["scripts"]["course"].partition(":")
     assert importlib.import_module(module) is command_line and function == command_line.start.__name__
+
+
+def test_a_wheel_has_every_file_of_the_package_and_the_tables_where_the_library_looks():
+    command = ["git", "ls-files", "-z", "course_lib", "data"]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, encoding="utf-8")
+    names = done.stdout.rstrip("\0").split("\0")
+    packed = {one.path: one.distribution_path for one in WheelBuilder(str(ROOT)).recurse_included_files()}
+    places = {name: packed.get(str(ROOT / name)) for name in names}
+    assert places == {name: f"course_lib/{name.removeprefix('course_lib/')}" for name in names}
 
 
 def test_every_requirement_is_pinned_within_its_bound():

@@ -70,13 +70,13 @@ def small(offer, server) -> Callable[..., None]:
     """A function that gives a set of several files these small ones, which the server has."""
     from course_lib.datasets import find_set
 
-    def put_into_catalog(name: str, files: dict[str, bytes], **served: bytes) -> None:
+    def put_into_catalog(name: str, files: dict[str, bytes]) -> None:
         entry, parts = find_set(name), []
         for part, (file, content) in zip(entry.parts, files.items(), strict=True):
             checked = "sha256" if part.sha256 else "text_sha256"
             digest = {checked: hashlib.sha256(content).hexdigest()}
             parts.append(replace(part, urls=(f"{server.url}/{file}",), **digest))
         offer(replace(entry, parts=tuple(parts)))
-        server.files |= {f"/{file}": content for file, content in {**files, **served}.items()}
+        server.files |= {f"/{file}": content for file, content in files.items()}
 
     return put_into_catalog

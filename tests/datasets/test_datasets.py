@@ -209,6 +209,17 @@ def test_an_endless_download_is_refused(server, cache, monkeypatch) -> None:
     assert files_below(cache) == []
 
 
+def test_an_interrupted_download_leaves_nothing(cache, monkeypatch) -> None:
+    def cut(url: str, path: Path) -> None:
+        path.write_bytes(ARCHIVE[:30])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(location, "_fetch", cut)
+    with pytest.raises(KeyboardInterrupt):
+        location.download(dataclasses.replace(TINY, urls=("https://a.b/c",)), cache / "a.zip")
+    assert files_below(cache) == []
+
+
 def test_no_address_works(server, nowhere, cache, offer) -> None:
     server.files["/other.zip"] = other = zip_of({"tiny/tiny.txt": b"Go.\tVe.\n"})
     urls = (nowhere, f"{server.url}/missing.zip", f"{server.url}/other.zip")
@@ -260,15 +271,21 @@ def test_tilde_is_the_folder_of_the_user(
     assert child_environment()[variable] == str(tmp_path / "given")
 
 
-def test_cache_that_cannot_be_made(tmp_path: Path, server, monkeypatch, offer) -> None:
+def test_a_cache_that_cannot_be_made_or_written_to(tmp_path: Path, cache, server, monkeypatch, offer) -> None:
+    def refuse(**where: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
     (tmp_path / "file").write_text("")
-    monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "file" / "cache"))
     offer(dataclasses.replace(TINY, urls=(f"{server.url}/tiny.zip",)))
-    with pytest.raises(
-        DataSetUnavailable, match="cannot write to the cache folder .*Set COURSE_CACHE to a writable"
-    ):
-        datasets.locate("tiny")
-    assert server.asked == []
+    for folder in (tmp_path / "file" / "cache", cache):
+        monkeypatch.setenv("COURSE_CACHE", str(folder))
+        if folder == cache:  # it exists, but is read-only, or the disk is full
+            monkeypatch.setattr(location.tempfile, "TemporaryFile", refuse)
+        with pytest.raises(
+            DataSetUnavailable, match="cannot write to the cache folder .*Set COURSE_CACHE to a writable"
+        ):
+            datasets.locate("tiny")
+    assert server.asked == [] and files_below(cache) == []
 
 
 # Files that exist but are wrong

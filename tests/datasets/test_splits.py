@@ -1,5 +1,6 @@
 """The split grouped by sentence: no held-out sentence is in training, and the split is reproducible."""
 
+import hashlib
 import random
 from itertools import pairwise
 
@@ -107,6 +108,12 @@ def test_training_order_looks_shuffled() -> None:
     train = split_pairs(pairs, test=0, validation=0).train
     rising = sum(a < b for a, b in pairwise(train))
     assert 400 < rising < 600
+
+
+def test_the_split_and_its_order_are_the_same_in_every_process() -> None:
+    pairs = [(f"go {i % 70}", f"ve {i % 90}") for i in range(100)]
+    found = hashlib.sha256(repr(split_pairs(pairs, test=5, validation=5)).encode()).hexdigest()
+    assert found == "4cd656be06fdf2fd125e0f15143cdbf6e14b023ff830ce73ced49333d807d79e"
 
 
 @pytest.mark.parametrize(

@@ -49,13 +49,14 @@ def berts(**changes: object) -> nn.Module:
 def vits(**changes: object) -> nn.Module:
     sizes = {"hidden_size": 24, "num_attention_heads": 3, "num_hidden_layers": 2, "intermediate_size": 96}
     images = {"image_size": 12, "patch_size": 4, "num_channels": 2, "num_labels": 5}
+    images |= {"hidden_dropout_prob": 0.1}
     config = library("transformers").ViTConfig(**{**sizes, **images, **changes})
     return library("transformers").ViTForImageClassification(config)
 
 
 def timms(**changes: object) -> nn.Module:
     images = {"img_size": 12, "patch_size": 4, "in_chans": 2, "num_classes": 5}
-    sizes = {"embed_dim": 24, "num_heads": 3, "depth": 2}
+    sizes = {"embed_dim": 24, "num_heads": 3, "depth": 2, "pos_drop_rate": 0.1, "proj_drop_rate": 0.1}
     return library("timm").models.VisionTransformer(**{**images, **sizes, **changes})
 
 
@@ -110,8 +111,10 @@ KINDS = {
         states,
         their_states,
     ),
-    "vit": Kind(vit, ViT, ViTConfig(epsilon=1e-12, **SQUARES, **SIZES), vits, images_of, images_of),
-    "timm": Kind(vit, ViT, ViTConfig(**SQUARES, **SIZES), timms, images_of, images_of, "timm"),
+    "vit": Kind(
+        vit, ViT, ViTConfig(epsilon=1e-12, dropout=0.1, **SQUARES, **SIZES), vits, images_of, images_of
+    ),
+    "timm": Kind(vit, ViT, ViTConfig(dropout=0.1, **SQUARES, **SIZES), timms, images_of, images_of, "timm"),
 }
 LOADERS = {"gpt2": gpt2.load_gpt2, "bert": bert.load_bert, "vit": vit.load_vit}
 

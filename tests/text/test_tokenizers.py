@@ -126,7 +126,8 @@ def test_a_vocabulary_without_our_special_tokens_is_refused(tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_to_learn_is_refused(kind):
-    for texts in ([], ["", ""]):
+    spaces = [["", "  "]] if kind == "bpe" else []  # characters, and ends of lines, to the others
+    for texts in ([], ["", ""], *spaces):
         with pytest.raises(ValueError, match="empty"):
             KINDS[kind](texts)
 

@@ -83,10 +83,12 @@ SETTINGS = {
 def test_a_stopped_run_resumes_to_identical_losses_and_weights(device, tmp_path, settings):
     whole, model = run(tmp_path, steps=23, device=device, **settings)
     shutil.rmtree(Checkpoints(tmp_path).path(23))  # as if it had stopped after step 20
-    for _ in range(2):  # in the end it has finished, and is not trained again
-        resumed, again = run(tmp_path, steps=23, device=device, **settings)
-        assert resumed.losses == whole.losses and resumed.tokens == whole.tokens
-        assert all(map(torch.equal, model.parameters(), again.parameters()))
+    resumed, again = run(tmp_path, steps=23, device=device, **settings)
+    assert resumed.losses == whole.losses and resumed.tokens == whole.tokens
+    assert all(map(torch.equal, model.parameters(), again.parameters()))
+    finished, again = run(tmp_path, steps=23, device=device, **settings)
+    assert finished == resumed  # not trained again: even the seconds are the same
+    assert all(map(torch.equal, model.parameters(), again.parameters()))
 
 
 def test_the_average_is_a_mean_at_first_and_then_forgets_at_a_fixed_rate():

@@ -150,7 +150,8 @@ def run_scaled(objective, folder, optimizer="adamw", device="cpu"):
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
 def test_what_the_objective_trains_is_resumed(device, tmp_path, optimizer):
     whole, resumed = Scaled(), Scaled()
-    losses = run_scaled(whole, tmp_path, optimizer, device)
+    losses = run_scaled(whole, None, optimizer, device)
+    assert run_scaled(Scaled(), tmp_path, optimizer, device) == losses  # checkpoints change nothing
     shutil.rmtree(Checkpoints(tmp_path).path(12))
     assert run_scaled(resumed, tmp_path, optimizer, device) == losses
     assert whole.log_scale != 0 and whole.seen == 12

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -147,7 +148,7 @@ def test_without_locks_files_are_written_as_well(tmp_path: Path, monkeypatch) ->
     assert {path.name for path in tmp_path.iterdir()} == {"a.txt", ".a.txt.x"}
 
 
-def test_whether_a_folder_can_be_written_to(tmp_path: Path) -> None:
+def test_whether_a_folder_can_be_written_to(tmp_path: Path, monkeypatch) -> None:
     check_writable(tmp_path / "new" / "run", 1000)
     assert [path.name for path in tmp_path.rglob("*")] == ["new", "run"]
     (tmp_path / "file").touch()
@@ -156,6 +157,13 @@ def test_whether_a_folder_can_be_written_to(tmp_path: Path) -> None:
     free = shutil.disk_usage(tmp_path).free
     with pytest.raises(OSError, match=r"has room for [\d,.]+ MB, but [\d,.]+ MB are needed"):
         check_writable(tmp_path, 2 * free)
+
+    def full(**where: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(files.tempfile, "TemporaryFile", full)
+    with pytest.raises(OSError, match=rf"cannot write to {re.escape(str(tmp_path))}: No space"):
+        check_writable(tmp_path, 0)
 
 
 def test_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
