@@ -29,7 +29,7 @@ IDS = torch.tensor([[2, 9, 36, 7, 4, 1, 3], [2, 30, 3, 11, 3, PAD, PAD]])
 TYPES = torch.tensor([[0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 4, 4, 0, 0]])
 SIZES = {"d_model": 24, "heads": 3, "layers": 2}
 IMAGES = torch.randn(2, 2, 12, 12, generator=torch.Generator().manual_seed(1))
-SQUARES = {"classes": 5, "image_size": 12, "patch_size": 4, "channels": 2}
+SQUARES = {"classes": 5, "image_size": 12, "patch_size": 4, "channels": 2, "dropout": 0.1}
 
 
 def gpt2s(**changes: object) -> nn.Module:
@@ -111,10 +111,8 @@ KINDS = {
         states,
         their_states,
     ),
-    "vit": Kind(
-        vit, ViT, ViTConfig(epsilon=1e-12, dropout=0.1, **SQUARES, **SIZES), vits, images_of, images_of
-    ),
-    "timm": Kind(vit, ViT, ViTConfig(dropout=0.1, **SQUARES, **SIZES), timms, images_of, images_of, "timm"),
+    "vit": Kind(vit, ViT, ViTConfig(epsilon=1e-12, **SQUARES, **SIZES), vits, images_of, images_of),
+    "timm": Kind(vit, ViT, ViTConfig(**SQUARES, **SIZES), timms, images_of, images_of, "timm"),
 }
 LOADERS = {"gpt2": gpt2.load_gpt2, "bert": bert.load_bert, "vit": vit.load_vit}
 

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
@@ -131,7 +132,7 @@ class Scaled(nn.Module):
     def __init__(self):
         super().__init__()
         torch.manual_seed(0)
-        self.log_scale, self.model = nn.Parameter(torch.zeros(())), GPT(CONFIG)
+        self.log_scale, self.model = nn.Parameter(torch.zeros(())), GPT(replace(CONFIG, dropout=0.1))
         self.register_buffer("seen", torch.zeros((), dtype=torch.long))
 
     def forward(self, ids):
