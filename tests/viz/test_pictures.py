@@ -17,7 +17,7 @@ WIDE = ("softmax", "paths")  # which a narrow page scales down
 SHOWN = {
     path: names
     for path in sorted(PACKAGE.glob("**/*.py"))
-    if (names := re.findall(r'show_picture(?:\(|, )__file__, "(\w+)"\)', path.read_text("utf-8")))
+    if (names := re.findall(r'picture\(\s*__file__,\s*"(\w+)",', path.read_text("utf-8")))
 }
 
 
@@ -47,7 +47,7 @@ def test_the_picture_is_its_source_twice_as_sharp_with_legible_words(name: str) 
 def test_a_diagram_is_shown_with_its_words(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     outputs: list[dict[str, str]] = []
     monkeypatch.setattr(figures, "display", lambda bundle, **options: outputs.append(bundle))
-    figures.show_picture(str(SOURCES[name].parent.parent / "module.py"), name)
+    figures.picture(str(SOURCES[name].parent.parent / "module.py"), name, "")()
     picture, spoken = outputs
     assert len(picture["text/plain"].split()) > 20 and picture["image/png"]
     assert 'role="img"' in spoken["text/html"]
@@ -57,7 +57,7 @@ def test_a_picture_without_a_description_is_refused(tmp_path: Path) -> None:
     (tmp_path / "pictures").mkdir()
     (tmp_path / "pictures" / "bare.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
     with pytest.raises(ValueError, match=r"bare\.svg needs a <desc>"):
-        figures.show_picture(str(tmp_path / "module.py"), "bare")
+        figures.picture(str(tmp_path / "module.py"), "bare", "")()
 
 
 def test_the_weights_of_one_head_are_the_softmax_of_its_scores() -> None:
