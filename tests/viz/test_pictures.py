@@ -23,13 +23,13 @@ SHOWN = {
 
 SVG = "{http://www.w3.org/2000/svg}"
 FACTS = {  # what the alt text says, and then the words of the picture
-    "bootstrap": r"drawn the cards 2, 2, 0 and not 1\. .* set is 6/10 = 0.60; that of the round is 6/8 = 0.75",
+    "bootstrap": r"the cards 2, 2, 0 and not 1\. .* set is 6/10 = 0.60; that of the round is 6/8 = 0.75",
     "label_smoothing": "with ε = 0.3: 0.75 at the label and 0.05 at each other token.* smoothing: ε = 0.3$",
     "lens": "3 blocks.* at 4 depths.* block 3 .* depth 3$",
     "induction": "from D to the K after it.* predicts K.*\nD K B D block 1: .* block 2: .* predicts K$",
-    "pooling": r"tokens .CLS. not cold .PAD. .* one vector.*\n.CLS. .* cold h2 .PAD. \(ignored\) .* one vector",
+    "pooling": r"tokens .CLS. not cold .PAD. .*\n.CLS. .* cold h2 .PAD. \(ignored\) .* one vector",
     "directions": "the first reads only itself.* no causal mask .* last token reads causal mask$",
-    "convolutional_tokens": "4 tokens reads.* 4 pixels each.* up to 7 pixels.*\npixels patches 1 2 3 4 conv.* 4$",
+    "convolutional_tokens": "4 tokens reads.* 4 pixels each.* up to 7 pixels.*\npixels patches 1 2 3 4 .* 4$",
     "answer_labels": "BOS please sort : d b EOS b d EOS.* counts, b,",
     "next_token": "5 tokens is 4 questions.*The cat → sleeps.*sleeps [.] → She",
 }
@@ -102,7 +102,9 @@ def test_the_heads_of_the_split_are_those_of_the_code() -> None:
 
 def test_each_question_reads_a_prefix_and_predicts_the_token_after_it() -> None:
     text, drawn = "The cat sleeps . She".split(), " ".join(words("next_token")[:-2])
-    middle = [f"{text[n]} {' '.join(text[: n + 1])}" for n in (1, 2, 3)]  # a row ends where the next one begins
+    middle = [
+        f"{text[n]} {' '.join(text[: n + 1])}" for n in (1, 2, 3)
+    ]  # a row ends where the next one begins
     assert re.split(r" ?position \d ", drawn) == ["The", *middle, "She"]
 
 

@@ -33,7 +33,9 @@ def characters_model() -> tuple[GPT, CharTokenizer]:
     """A model without training, of one layer, that reads at most 12 characters."""
     tokens = CharTokenizer.train(["to be or not $<>&\n"])
     torch.manual_seed(3)
-    return GPT(GPTConfig(vocab=len(tokens), d_model=12, heads=3, layers=1, max_tokens=12, dropout=0.1)), tokens
+    return GPT(
+        GPTConfig(vocab=len(tokens), d_model=12, heads=3, layers=1, max_tokens=12, dropout=0.1)
+    ), tokens
 
 
 @pytest.fixture(scope="module")
