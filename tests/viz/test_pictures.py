@@ -104,7 +104,7 @@ def test_each_question_reads_a_prefix_and_predicts_the_token_after_it() -> None:
     text, drawn = "The cat sleeps . She".split(), " ".join(words("next_token")[:-2])
     middle = [
         f"{text[n]} {' '.join(text[: n + 1])}" for n in (1, 2, 3)
-    ]  # a row ends where the next one begins
+    ]  # what is predicted, and the next row
     assert re.split(r" ?position \d ", drawn) == ["The", *middle, "She"]
 
 
@@ -125,5 +125,6 @@ def test_the_precisions_of_the_bootstrap_are_those_of_the_cards() -> None:
 
 def test_a_causal_first_token_gets_one_arrow() -> None:
     panels = ElementTree.parse(SOURCES["directions"]).findall(f".//{SVG}g[@id='figure_1']/{SVG}g")[1:]
+    # The frames of the words are patches, too, but lie deeper, in the groups of their texts.
     arrows = [sum(part.get("id").startswith("patch_") for part in panel) for panel in panels]
-    assert arrows == [8, 5]  # none lies in a text, whose frame is one, too
+    assert arrows == [8, 5]
