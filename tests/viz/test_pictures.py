@@ -102,9 +102,8 @@ def test_the_heads_of_the_split_are_those_of_the_code() -> None:
 
 def test_each_question_reads_a_prefix_and_predicts_the_token_after_it() -> None:
     text, drawn = "The cat sleeps . She".split(), " ".join(words("next_token")[:-2])
-    middle = [
-        f"{text[n]} {' '.join(text[: n + 1])}" for n in (1, 2, 3)
-    ]  # what is predicted, and the next row
+    # Between two positions stand the token that a row predicts and the tokens that the next row reads.
+    middle = [f"{text[n]} {' '.join(text[: n + 1])}" for n in (1, 2, 3)]
     assert re.split(r" ?position \d ", drawn) == ["The", *middle, "She"]
 
 
