@@ -93,17 +93,18 @@ def path(text: str) -> Path:
 
 def file(text: str) -> Path:
     """The path of a file that exists."""
-    return _existing(text, os.path.isfile, "is a folder, not a file")
+    return _existing(text, os.path.isfile, os.path.isdir, "is a folder, not a file")
 
 
 def folder(text: str) -> Path:
     """The path of a folder that exists."""
-    return _existing(text, os.path.isdir, "is a file, not a folder")
+    return _existing(text, os.path.isdir, os.path.isfile, "is a file, not a folder")
 
 
-def _existing(text: str, holds: Callable[[Path], bool], otherwise: str) -> Path:
-    if not holds(found := path(text)):
-        why = otherwise if os.path.exists(found) else "does not exist"
+def _existing(text: str, fits: Callable[[Path], bool], other: Callable[[Path], bool], why_not: str) -> Path:
+    found = path(text)
+    if not fits(found):
+        why = why_not if other(found) else "does not exist"
         raise argparse.ArgumentTypeError(f"{shortened(text)} {why}")
     return found
 

@@ -95,9 +95,8 @@ def places_of(mine: dict[str, Any], new: dict[str, Any]) -> list[int | None]:
     by_id = {cell["id"]: number for number, cell in numbers if "id" in cell}
     by_exercise = {one: number for number, cell in numbers for one in exercises(cell)[:1]}
     by_text = {text(cell): number for number, cell in numbers}
-    ids = [
-        (cell.get("id"), cell.get("metadata", {}).get("id")) for cell in mine["cells"]
-    ]  # Colab's lie there
+    # Colab's ids lie in the metadata.
+    ids = [(cell.get("id"), cell.get("metadata", {}).get("id")) for cell in mine["cells"]]
     places = [next((by_id[one] for one in both if one in by_id), None) for both in ids]
     for i, cell in enumerate(mine["cells"]):
         if places[i] is None:

@@ -21,6 +21,8 @@ FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
 SETTINGS_HEAD = (
     "# button: of the chapter, in the gallery of widgets. "
     "thumbnail: words in the code of the cell whose figure README shows.\n"
+    "# widgets: in the gallery, each with notes for the teacher: "
+    "a question for the class, what to move, what to expect.\n"
 )
 TITLE_PATTERN = r"[^\W_](?:[^|\\\"{}]*\S)?"
 

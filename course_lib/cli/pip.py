@@ -69,8 +69,10 @@ def diagnosis(lines: Iterable[str]) -> str:
     """What went wrong, from pip's last lines, and what to do about it."""
     lines = [line.strip() for line in lines if line.strip()]
     errors = [line for line in lines if re.match(r"ERROR|HINT|error:", line)] or lines[-5:]
-    known = {group: [tuple(one.values()) for one in causes.values()] for group, causes in ADVICE.items()}
-    first, version, last = map(known.get, ("first", "version", "last"))
+    first, version, last = (
+        [(one["said"], one["advice"]) for one in ADVICE[group].values()]
+        for group in ("first", "version", "last")
+    )
     *telling, unreachable = CAUSES  # pip may have been more successful when it tried again
     nothing = "No matching distribution", f"The index cannot be reached, or has nothing for {this_python()}."
     order = [(errors, first), (lines, telling), (errors, version), (lines, [unreachable]), (lines, first)]

@@ -132,9 +132,8 @@ class Images:
 
     def whole(self, run, data):
         files, names = image_files(data)
-        return datasets.ImageSplit(
-            read_images(run, files), torch.tensor(indices(run, names, data))
-        ), run.classes
+        split = datasets.ImageSplit(read_images(run, files), torch.tensor(indices(run, names, data)))
+        return split, run.classes
 
     def keys(self, examples):
         images = examples[0] if isinstance(examples, tuple) else examples

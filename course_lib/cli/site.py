@@ -98,10 +98,8 @@ def sphinx(builder: str, sources: Path, folder: Path) -> None:
     """Run Sphinx; a warning is an error. A full disk, which it reports as a bug of its own, is an OSError."""
     command = [sys.executable, "-m", "sphinx", "-b", builder, "-W", "--keep-going", "-q", "-j", "auto"]
     command += ["-d", f"{folder}.doctrees", str(sources), str(folder)]
-    variables = {
-        **environment.child_environment(),
-        "MPLBACKEND": "agg",
-    }  # it finds course_lib; no window opens
+    # It finds course_lib; no window opens.
+    variables = {**environment.child_environment(), "MPLBACKEND": "agg"}
     done = subprocess.run(command, env=variables, stderr=subprocess.PIPE, text=True, errors="replace")
     full = re.search(rf"\[Errno ({'|'.join(map(str, FULL))})\]", done.stderr)
     if done.returncode and full:

@@ -121,7 +121,8 @@ def fill(folder: Path, exact: Path, packages: list[str], what: str) -> None:
     for name in pip.forget_interrupted(folder):
         print(f"  repeating the interrupted installation of {name}")
     log, text = folder / "pip.log", exact.read_text(encoding="utf-8")
-    wanted = torch, _ = pinned("torch", text), pinned("torchvision", text)  # their builds must match
+    torch, torchvision = pinned("torch", text), pinned("torchvision", text)  # their builds must match
+    wanted = (torch, torchvision)
     if not all(_has(folder, one) for one in wanted):  # pip would ask the index, which may not be there
         build = torch_build.choose(python(folder), torch)
         if not _has(folder, "torch"):

@@ -72,7 +72,11 @@ def sha256_of(path: Path) -> str:
 
 
 def read_member(archive: Path, member: str) -> bytes:
-    """Read one member of a zip archive, of which nothing is extracted to disk, not even an unsafe member."""
+    """Read one member of a zip archive without extracting anything to disk.
+
+    Raises BrokenArchive if the archive is damaged or too large, if any member is unsafe, or if the requested
+    member is missing or too large.
+    """
     with archive.open("rb") as file, refusing_damage("archive"):
         if archive.stat().st_size > MOST_ZIP:
             raise BrokenArchive(f"the archive has more than {MOST_ZIP:,} bytes")
@@ -91,7 +95,11 @@ def read_member(archive: Path, member: str) -> bytes:
 
 
 def read_members(archive: Path, members: Mapping[str, str]) -> dict[str, bytes]:
-    """Read members of a tar archive (plain, gzip or xz), given with their SHA-256, as `read_member` does."""
+    """Read members of a tar archive (plain, gzip or xz) without extracting anything to disk.
+
+    members: maps each name to its SHA-256. Returns the content by name.
+    Raises BrokenArchive as `read_member` does, and if a checksum does not match.
+    """
     found = {}
     with archive.open("rb") as file, refusing_damage("archive"):
         stream = Bounded(decompressed(file), MOST_UNPACKED, "the unpacked archive")

@@ -115,10 +115,11 @@ def read(part: DataSet, classes: int) -> list[Labelled]:
 def split_by_words(
     labelled: Sequence[Labelled], validation: int = 1000, test: int = 2000
 ) -> tuple[list[Labelled], list[Labelled], list[Labelled]]:
-    """Train/validation/test split grouped by bag of words: sentences with the same words stay together.
+    """Train/validation/test split grouped by bag of words: sentences with the same words are in the same set.
 
-    Groups, sorted by the SHA-256 of their words, fill the test set, then the validation set, then training;
-    one that no longer fits is passed on whole.
+    Groups, sorted by the SHA-256 of their words, fill the test set, then the validation set; the rest are for
+    training. A group that no longer fits is passed on whole.
+    Raises ValueError if nothing is left for training.
     """
     if len(labelled) <= validation + test:
         raise ValueError(f"{len(labelled)} sentences are too few for validation={validation} and test={test}")

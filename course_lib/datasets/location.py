@@ -94,8 +94,10 @@ def locate_files(name: str) -> list[Path]:
 
 def locate_file(entry: DataSet) -> Path:
     """Locate one file."""
-    if (path := find_file(entry)) is None:
-        download(entry, path := cache_folder() / entry.file)
+    path = find_file(entry)
+    if path is None:
+        path = cache_folder() / entry.file
+        download(entry, path)
     elif entry.file:
         with naming(entry, path):
             entry.check(path)

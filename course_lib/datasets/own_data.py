@@ -37,6 +37,7 @@ def table(file: Path) -> Iterator[tuple[int, list[str]]]:
 
     .csv: commas, semicolons or tabs, with quotes as spreadsheets write them. Others: tabs; quotation marks
     belong to the text, except where a spreadsheet has put a cell with doubled ones into quotes.
+    Raises ValueError if lines have different numbers of cells.
     """
     lines = lines_of(file)
     if file.suffix.lower() == ".csv":
@@ -76,7 +77,12 @@ def unquoted(cell: str) -> str:
 
 
 def columns(file: Path, wanted: tuple[str, str]) -> tuple[list[int], list[list[str]]]:
-    """Two columns of a table, of which no cell may be empty: the number of each line, and the cells."""
+    """Two columns of a table: the number of each line, and the cells.
+
+    A header is recognized by its words. Without one, there are two columns, or those of Tatoeba: two and a
+    license, or two sentences with a number before each. Raises ValueError for any other number, for a table
+    without rows, and if a cell is empty.
+    """
     if file.suffix.lower() == ".jsonl":
         objects = list(json_lines(file))
         for number, one in objects:

@@ -37,7 +37,10 @@ def image_files(path: PathLike) -> tuple[list[Path], list[str]]:
 
 
 def read_image(file: Path, size: int, mode: str = "RGB") -> Any:
-    """An image as an array of height, width and channels: its middle, scaled to a square of `size` pixels."""
+    """An image as an array of height, width and channels: its middle, scaled to a square of `size` pixels.
+
+    Raises ValueError if it cannot be read.
+    """
     if not file.stat().st_size:
         raise ValueError(f"{file} is empty (0 bytes)")
     try:

@@ -151,8 +151,10 @@ def prepare_gpt(settings):
     from course_lib.datasets.text_files import TextFiles, own_path
 
     path = own_path(settings.data)
-    most = {**HELD_OUT, "train": enough(settings)}
-    data = TextFiles(path, most) if path else datasets.load_text(settings.data)
+    if path:
+        data = TextFiles(path, {**HELD_OUT, "train": enough(settings)})
+    else:
+        data = datasets.load_text(settings.data)
     tokenizer = text_tokenizer(settings, data.train)
     ids = {part: encoded(tokenizer, getattr(data, part)) for part in ("train", "validation", "test")}
     sizes = {name: getattr(settings, name) for name in ("d_model", "heads", "layers", "dropout")}

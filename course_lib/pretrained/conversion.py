@@ -77,7 +77,10 @@ class Conversion:
         for name, t in ours.items():
             if t.numel() != places[name].numel():
                 raise ValueError(f"{name} of {tuple(t.shape)}, but {whose} has {tuple(places[name].shape)}")
-        return {name: t.reshape(places[name].shape).clone() for name, t in ours.items()}
+        return {
+            name: t.reshape(places[name].shape).clone(memory_format=torch.contiguous_format)
+            for name, t in ours.items()
+        }
 
     def their_weights(self, ours: Weights, places: Weights) -> dict[str, Tensor]:
         """Convert our state dict to theirs. places: tensors with their names and shapes."""

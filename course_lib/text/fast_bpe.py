@@ -35,7 +35,10 @@ def train_with_tokenizers(texts: Iterable[str], merges: int) -> hf.Tokenizer:
 
 
 def byte_level(texts: Iterable[str], vocab: int) -> hf.Tokenizer:
-    """Byte-level BPE in the package tokenizers, with at most `vocab` tokens and the same ids as `ByteBPE`."""
+    """Byte-level BPE in the package tokenizers, with at most `vocab` tokens and the same ids as `ByteBPE`.
+
+    Raises ValueError if there is no room for the special tokens and the bytes, and if the texts are empty.
+    """
     if vocab < FIRST + BYTES:
         raise ValueError(f"vocab={vocab} is too small: special tokens and bytes are {FIRST + BYTES} tokens")
     texts = (text for text in texts if text)

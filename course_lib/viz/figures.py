@@ -4,7 +4,7 @@ import base64
 import html
 import io
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import MappingProxyType
@@ -57,16 +57,22 @@ def show(fig: Figure, *, alt: str) -> None:
     _display({"text/plain": alt}, picture)
 
 
-def show_picture(module: str, name: str) -> None:
-    """Display a diagram that never changes, with its alt text.
+def picture(module: str, name: str, says: str) -> Callable[[], None]:
+    """A function that displays a diagram that never changes, with its alt text.
 
     module: the `__file__` of a module; the folder `pictures` beside it has the diagram twice: `name.svg`, its
     source, whose `<desc>` is the alt text, and `name.png`, the same at two pixels to one of a browser.
+    says: the docstring of the function.
     """
     file = Path(module).parent / "pictures" / name
-    alt = ElementTree.parse(file.with_suffix(".svg")).findtext("{*}desc", "")
-    bundle = {"text/plain": _one_line(alt, f"{file}.svg needs a <desc>: say what the picture shows")}
-    _display(bundle, file.with_suffix(".png").read_bytes())
+
+    def diagram() -> None:
+        alt = ElementTree.parse(file.with_suffix(".svg")).findtext("{*}desc", "")
+        bundle = {"text/plain": _one_line(alt, f"{file}.svg needs a <desc>: say what the picture shows")}
+        _display(bundle, file.with_suffix(".png").read_bytes())
+
+    diagram.__doc__, diagram.__name__ = says, f"diagram_{name}"
+    return diagram
 
 
 def show_widget(box: DOMWidget, text: str, picture: bytes | None = None) -> None:

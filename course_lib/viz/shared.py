@@ -9,7 +9,7 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_lib.viz.figures import show, show_picture
+from course_lib.viz.figures import picture, show
 from course_lib.viz.style import PALETTE, style_context
 
 
@@ -76,6 +76,4 @@ def checkpoints_figure(
     return figure
 
 
-def diagram_lora() -> None:
-    """Show a frozen linear layer and its low-rank update, side by side."""
-    show_picture(__file__, "lora")
+diagram_lora = picture(__file__, "lora", "Show a frozen linear layer and its low-rank update, side by side.")

@@ -4,6 +4,8 @@ All sizes follow the page, by CSS alone, so that the same widget suits a noteboo
 The class names of the controls are those of ipywidgets 7 and 8.
 """
 
+import re
+
 import anywidget
 import ipywidgets
 
@@ -12,10 +14,9 @@ from course_lib.widgets.modules import FOLDER, joined
 TALL, FEW = 0.55, 5  # least height/width of a tall picture; most controls with room for text below them
 
 
-# The parts of layout.css: for every page, for one with room for the controls beside the picture, for the
-# projector, and for a dark page: what is drawn for a white page changes light for dark and keeps its hues;
-# photographs stay as they are.
-BASE, BESIDE, FOR_PROJECTOR, FOR_DARK = (FOLDER / "layout.css").read_text(encoding="utf-8").split("\n\n")
+# On a dark page, what is drawn for a white one changes light for dark and keeps its hues; photographs stay.
+_CSS = (FOLDER / "layout.css").read_text(encoding="utf-8")
+BASE, BESIDE, FOR_PROJECTOR, FOR_DARK = (part.strip("\n") for part in re.split(r"/\* part: .+ \*/", _CSS)[1:])
 
 
 def beside(width: str, kind: str) -> str:
@@ -26,7 +27,7 @@ def beside(width: str, kind: str) -> str:
 
 WIDE = beside("60rem", ":not(.course-projected)") + beside("68rem", ".course-projected")  # larger letters
 STYLE = f"<style>\n{BASE}\n{WIDE}\n{FOR_PROJECTOR}\n</style>"
-DARK = f"<style>\n{FOR_DARK}</style>"
+DARK = f"<style>\n{FOR_DARK}\n</style>"
 
 
 class AccessibleNames(anywidget.AnyWidget):

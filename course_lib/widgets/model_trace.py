@@ -142,9 +142,24 @@ def traced(
     logits: Tensor,
 ) -> Trace:
     """The trace of these ids, with the words of their tokens."""
-    words = ([shown(tokenizer, i) for i in ids] for ids in (source, target, chosen))
-    text = tokenizer.decode([i for i in chosen if i != end])
-    return Trace(mode, *words, source, target, chosen, prompt, text, *stacks, logits)
+
+    def words(ids: list[int]) -> list[str]:
+        return [shown(tokenizer, i) for i in ids]
+
+    return Trace(
+        mode=mode,
+        source=words(source),
+        target=words(target),
+        chosen=words(chosen),
+        source_ids=source,
+        target_ids=target,
+        chosen_ids=chosen,
+        prompt=prompt,
+        text=tokenizer.decode([i for i in chosen if i != end]),
+        encoder=stacks[0],
+        decoder=stacks[1],
+        logits=logits,
+    )
 
 
 def on_cpu(model: Model) -> Model:

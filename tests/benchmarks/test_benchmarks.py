@@ -220,6 +220,8 @@ def test_every_row_runs(row, device, monkeypatch):
     told = []
     result = rows.run([row], replace(SHORT, device=device), told.append)
     assert [one["row"] for one in result["rows"]] == [row] * COMPARISONS[row]
+    if row == "vision":
+        assert {one["aim"] for one in result["rows"]} == {1.0}
     for one in result["rows"]:
         ratios = [ratio["rounds"] for ratio in one["times_as_fast"].values()]
         for spread in [*one["sides"].values(), *ratios]:

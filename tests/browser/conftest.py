@@ -7,16 +7,31 @@ import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 HERE = Path(__file__).parent
 ASKED_FOR = os.environ.get("COURSE_BROWSER")
-collect_ignore_glob = [] if find_spec("playwright") else ["test_*.py"]
+NEEDED = "needs a browser: python -m course_lib test --browser"
+
+
+class Absent(pytest.Module):
+    """A file of tests that cannot be imported here: it is skipped, and the report says why."""
+
+    def collect(self) -> NoReturn:
+        pytest.skip(NEEDED, allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """Without playwright, no file here can be imported."""
+    if find_spec("playwright"):
+        return None
+    return Absent.from_parent(parent, path=module_path)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    skip = pytest.mark.skip(reason="needs a browser: python -m course_lib test --browser")
+    skip = pytest.mark.skip(reason=NEEDED)
     for item in items:
         if HERE in Path(item.path).parents and not ASKED_FOR:
             item.add_marker(skip)

@@ -44,6 +44,7 @@ def front_end(request, browser) -> Iterator[tuple[str, Page]]:
     with page_of(browser) as (page, trouble):
         open_page(page, request.getfixturevalue(server))
         yield request.param, page
+        assert not trouble.errors
 
 
 def line(frame: Frame):

@@ -4,7 +4,6 @@ import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import ModuleType
 
 import matplotlib.pyplot as plt
 import pytest
@@ -42,7 +41,7 @@ def drawing(cases: Mapping[str, tuple[Callable[[], object], str]]) -> Iterator[D
 
 
 def figure_tests(
-    cases: Mapping[str, tuple[Callable[[], object], str]], *modules: ModuleType, widest: int = PAGE
+    cases: Mapping[str, tuple[Callable[[], object], str]], *, widest: int = PAGE
 ) -> tuple[Callable[[], Iterator[Draw]], Callable[[str, Draw], None]]:
     """The fixture `draw` for these cases, and a test: each is legible, and its alt text has the facts."""
 

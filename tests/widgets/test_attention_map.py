@@ -213,13 +213,19 @@ def test_until_a_page_draws_the_maps_the_kernel_draws_a_picture() -> None:
 # ---- the scripts
 
 
-@pytest.mark.parametrize("name", ["attention_widget.js", "model_widget.js", "model_page.js"])
+@pytest.mark.parametrize(
+    "name", ["attention_widget.js", "accessible_names.js", "model_widget.js", "model_page.js"]
+)
 def test_a_script_is_one_module_without_imports_and_without_a_name_twice(name: str) -> None:
     script = modules.joined(name)
     assert not re.search(r"^(import|export (?!default)) ", script, re.MULTILINE)
     assert script.count("export default") == (name != "model_page.js")
     names = re.findall(r"^(?:async )?(?:function|const|let|class) (\w+)", script, re.MULTILINE)
     assert len(names) == len(set(names)) > 20
+
+
+def test_an_attention_map_has_its_own_script() -> None:
+    assert AttentionMap._esm == modules.joined("attention_widget.js")
 
 
 def test_the_scripts_load_nothing_from_the_web() -> None:

@@ -55,6 +55,10 @@ def test_numbers_across_the_product_are_those_of_bmm(explorer, product: str, mea
         assert f"[{', '.join(map(str, place))}] = " in text and meaning in text
 
 
+def test_numbers_are_short() -> None:
+    assert [shapes.plain(value) for value in (-2.0, 0.30000001, 10.0)] == ["−2", "0.3", "10"]
+
+
 def test_the_text_names_the_shapes_and_counts(explorer) -> None:
     assert "(2, 3, 4)·(2, 4, 5) → (2, 3, 5). scores[" in text_of(explorer)
     assert "Total: 2·3·5 = 30 entries of 4 products each, 120 multiplications." in text_of(explorer)

@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import matplotlib.pyplot as plt
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.viz.figures import show, show_picture
+from course_lib.viz.figures import picture, show
 from course_lib.viz.style import PALETTE, style_context
 
 COLORS = {"red": PALETTE[3], "green": PALETTE[2], "blue": PALETTE[0]}
@@ -23,8 +22,16 @@ PATTERNS = {  # in words: the key that the query at position i of n attends to
 }
 
 # Pictures: the <desc> of each SVG says what it shows.
-diagram_recurrence = partial(show_picture, __file__, "recurrence")
-diagram_paths = partial(show_picture, __file__, "paths")
+diagram_recurrence = picture(
+    __file__,
+    "recurrence",
+    "Show a recurrent network unrolled over four inputs, with the path from the first input marked.",
+)
+diagram_paths = picture(
+    __file__,
+    "paths",
+    "Show the path from the first of five tokens to the last: recurrent, convolution, self-attention.",
+)
 
 
 @style_context()

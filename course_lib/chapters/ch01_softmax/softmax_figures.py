@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import matplotlib.pyplot as plt
 import torch
@@ -10,13 +9,17 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from course_lib.viz.figures import heatmap, show, show_picture
+from course_lib.viz.figures import heatmap, picture, show
 from course_lib.viz.style import PALETTE, style_context
 
 STYLES = ("-", "--", "-.", ":")
 
 # Pictures: the <desc> of each SVG says what it shows.
-diagram_softmax = partial(show_picture, __file__, "softmax")
+diagram_softmax = picture(
+    __file__,
+    "softmax",
+    "Show softmax in three columns: scores, their exponentials, and these divided by their sum.",
+)
 
 
 @style_context()

@@ -1,7 +1,6 @@
 """Attention masks: a diagram, and a widget with scores, masked scores and weights."""
 
 from collections.abc import Callable
-from functools import partial
 
 import ipywidgets
 import torch
@@ -9,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from course_lib.layers.masks import causal_mask, masked_softmax, valid_lens_mask
-from course_lib.viz.figures import show_picture
+from course_lib.viz.figures import picture
 from course_lib.widgets.attention_map import AttentionMap
 from course_lib.widgets.explorer import slider
 from course_lib.widgets.heatmap import Heatmap, Place, list_of
@@ -22,7 +21,11 @@ WORDS = {NONE: "No mask", PADDING: "Padding mask", CAUSAL: "Causal mask", BOTH: 
 SUMS = 3  # index of the last map
 
 # Pictures: the <desc> of each SVG says what it shows.
-diagram_masks = partial(show_picture, __file__, "masks")
+diagram_masks = picture(
+    __file__,
+    "masks",
+    "Show a padding mask, a causal mask and both combined; below, one row of scores masked.",
+)
 
 
 def mask_explorer() -> MapExplorer:

@@ -1,7 +1,6 @@
 """Diagrams of heads, and a widget: the attention pattern of each head of a small layer, for any sentence."""
 
 from collections.abc import Callable
-from functools import partial
 
 import ipywidgets
 import torch
@@ -9,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.chapters.ch03_heads.head_task_model import D_MODEL, ERRANDS, WORDS, look, right_words
-from course_lib.viz.figures import show_picture
+from course_lib.viz.figures import picture
 from course_lib.widgets.attention_map import AttentionMap
 from course_lib.widgets.explorer import slider
 from course_lib.widgets.heatmap import Heatmap, Place
@@ -21,9 +20,19 @@ SENTENCE = "your cat is a lovely cat"
 SHARE = 0.6  # mean weight on the target words from which a head is named after a task
 
 # Pictures: the <desc> of each SVG says what it shows.
-diagram_qkv = partial(show_picture, __file__, "qkv")
-diagram_heads = partial(show_picture, __file__, "heads")
-diagram_split_heads = partial(show_picture, __file__, "split_heads")
+diagram_qkv = picture(
+    __file__, "qkv", "Show one head at work: project to queries, keys and values; score, softmax, average."
+)
+diagram_heads = picture(
+    __file__,
+    "heads",
+    "Show multi-head attention: two heads side by side, concatenated and mixed by the output projection.",
+)
+diagram_split_heads = picture(
+    __file__,
+    "split_heads",
+    "Show how Q, K or V of shape (tokens, d_model) is split into heads and merged again.",
+)
 
 
 def heads_explorer() -> MapExplorer:

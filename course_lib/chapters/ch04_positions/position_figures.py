@@ -1,7 +1,6 @@
 """Figures of positions: sines and cosines as clock hands, RoPE and its two pairings, long inputs."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import matplotlib.pyplot as plt
 import torch
@@ -9,16 +8,28 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.layers.positions import sinusoidal
-from course_lib.viz.figures import show, show_picture
+from course_lib.viz.figures import picture, show
 from course_lib.viz.style import PALETTE, style_context
 
 LINE = "0.4"
 STYLES = (":", "--", "-.", "-")
 
 # Pictures: the <desc> of each SVG says what it shows.
-diagram_clock_hands = partial(show_picture, __file__, "clock_hands")
-diagram_rotary = partial(show_picture, __file__, "rotary")
-diagram_pairings = partial(show_picture, __file__, "pairings")
+diagram_clock_hands = picture(
+    __file__,
+    "clock_hands",
+    "Show two pairs of sinusoidal positions as the hands of clocks, a fast one and a slow one.",
+)
+diagram_rotary = picture(
+    __file__,
+    "rotary",
+    "Show that rotating query and key by their positions leaves the angle of a given distance as it is.",
+)
+diagram_pairings = picture(
+    __file__,
+    "pairings",
+    "Show which features form a pair in the two pairings of RoPE: neighbors, and halves.",
+)
 
 
 @style_context()

@@ -1,14 +1,13 @@
 """Diagrams of blocks, and the maps of the block explorer: a block's steps, and a tensor's values."""
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from course_lib.viz.figures import show_picture
+from course_lib.viz.figures import picture
 from course_lib.widgets.heatmap import Heatmap, Place, Sets, written
 
 # colors of past, current and later steps, and of the bypass
@@ -18,10 +17,16 @@ LARGEST = 2.5  # absolute value with the strongest color
 PLAN_PROPORTION, WIDE = 0.4, 8  # cells of the plan are this flat; with more columns, a tensor's are narrow
 
 # Pictures: the <desc> of each SVG says what it shows.
-diagram_block = partial(show_picture, __file__, "block")
-diagram_norm_placements = partial(show_picture, __file__, "norm_placements")
-diagram_decoder_block = partial(show_picture, __file__, "decoder_block")
-diagram_norm_axes = partial(show_picture, __file__, "norm_axes")
+diagram_block = picture(__file__, "block", "Show an encoder block as two branches of the residual stream.")
+diagram_norm_placements = picture(__file__, "norm_placements", "Show post-norm and pre-norm side by side.")
+diagram_decoder_block = picture(
+    __file__,
+    "decoder_block",
+    "Show a decoder block as three branches of the residual stream, one of which reads the memory.",
+)
+diagram_norm_axes = picture(
+    __file__, "norm_axes", "Show which numbers share a mean in LayerNorm and in BatchNorm."
+)
 
 
 def plan(steps: Sequence[Any], now: int, title: str) -> Heatmap:

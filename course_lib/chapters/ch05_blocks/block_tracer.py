@@ -108,6 +108,10 @@ def walk(
     block: EncoderBlock | DecoderBlock, x: Sequence, memory: Memory | None = None, mask: Mask | None = None
 ) -> list[Step]:
     """Steps of the forward pass of `x` through a block, with `memory` if it is a decoder block."""
+    if isinstance(block, DecoderBlock) == (memory is None):
+        raise ValueError(
+            f"{type(block).__name__}: a decoder block needs a memory, an encoder block takes none"
+        )
     ways = [lambda y: attend(block.attention, y, None, mask)]
     if memory is not None:
         ways.append(lambda y: attend(block.cross_attention, y, memory, None))

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
 from course_lib.viz.diagrams import MIDDLE
-from course_lib.viz.figures import heatmap, show, show_picture
+from course_lib.viz.figures import heatmap, picture, show
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import courses
 
@@ -19,9 +19,9 @@ COMPUTED, KEPT = PALETTE[1], "0.85"
 GRAY = "0.55"
 
 
-def diagram_shift() -> None:
-    """Show what the decoder reads and what it must predict at each position."""
-    show_picture(__file__, "shift")
+diagram_shift = picture(
+    __file__, "shift", "Show what the decoder reads and what it must predict at each position."
+)
 
 
 @style_context()
@@ -47,9 +47,11 @@ def plot_cross_attention(
     show(axes.figure, alt=alt)
 
 
-def plot_label_smoothing() -> None:
-    """Show the target matrix, one row per position: one-hot, and after label smoothing with ε = 0.3."""
-    show_picture(__file__, "label_smoothing")
+plot_label_smoothing = picture(
+    __file__,
+    "label_smoothing",
+    "Show the targets, a row per position: one-hot, and after label smoothing, ε = 0.3.",
+)
 
 
 @style_context()
@@ -234,6 +236,8 @@ def _end_slopes(x: Sequence[int], y: Sequence[float]) -> tuple[float, float]:
     return (slopes[0], slopes[-1]) if slopes else (0.0, 0.0)
 
 
-def diagram_speculative() -> None:
-    """Show one round of speculative decoding: four drafted tokens checked in one pass, two accepted."""
-    show_picture(__file__, "speculative")
+diagram_speculative = picture(
+    __file__,
+    "speculative",
+    "Show one round of speculative decoding: four drafted tokens checked in one pass, two accepted.",
+)

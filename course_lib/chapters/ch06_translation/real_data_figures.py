@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 from matplotlib.patches import Rectangle
 
 from course_lib.viz.diagrams import MIDDLE
-from course_lib.viz.figures import show, show_picture
+from course_lib.viz.figures import picture, show
 from course_lib.viz.style import PALETTE, style_context
 
 BOX, MERGED, FRAME = "0.95", "#cfe5f5", "0.55"
@@ -38,9 +38,7 @@ def plot_ranks(counts: Mapping[int, int]) -> None:
     )
 
 
-def diagram_cuts() -> None:
-    """Show one sentence as words, subwords, characters and bytes."""
-    show_picture(__file__, "cuts")
+diagram_cuts = picture(__file__, "cuts", "Show one sentence as words, subwords, characters and bytes.")
 
 
 @style_context()

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from course_lib.text.bleu import brevity_penalty, ngrams
 from course_lib.text.significance import interval
-from course_lib.viz.figures import show, show_picture
+from course_lib.viz.figures import picture, show
 from course_lib.viz.shared import checkpoints_figure
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import courses, trend
@@ -176,9 +176,11 @@ def plot_differences(differences: Mapping[str, Float[Tensor, " rounds"]], alt: s
     show(figure, alt=alt)
 
 
-def diagram_bootstrap() -> None:
-    """Show test sentences as cards, and one round of the bootstrap: the cards it draws, and their sums."""
-    show_picture(__file__, "bootstrap")
+diagram_bootstrap = picture(
+    __file__,
+    "bootstrap",
+    "Show test sentences as cards, and one round of the bootstrap: the cards it draws, and their sums.",
+)
 
 
 @style_context()

@@ -53,6 +53,11 @@ class Run:
         """Whether it was trained on few pairs."""
         return self.name.startswith("few")
 
+    @property
+    def passes(self) -> float:
+        """The number of epochs."""
+        return self.steps * self.batch / self.pairs
+
 
 def stored() -> list[Run]:
     """The stored runs, ordered as ABOUT and by seed."""

@@ -79,8 +79,7 @@ def make(recipe: Recipe) -> Outcome:
     config = TrainConfig(**plan, evaluate_every=EVERY, precision="fp32")
 
     def evaluate() -> dict[str, float]:
-        loss = mean_loss(model, tokens, held_out[:SCORED], SCORED)  # without label smoothing
-        return {"loss": round(loss, 3), "held_out": bleu(model, tokens, held_out)}
+        return {"loss": held_out_loss(model, tokens, held_out), "held_out": bleu(model, tokens, held_out)}
 
     objective = TranslationLoss(model, label_smoothing=0.1)
     history, seconds = learn(objective, batches, config, evaluate)
@@ -103,6 +102,11 @@ def make(recipe: Recipe) -> Outcome:
 def material(name: str) -> TranslationData:
     """The pairs of a data set; of a real one the short pairs, as in the lecture."""
     return load_translation(name, max_words=None if name == "grammar" else 8)
+
+
+def held_out_loss(model: Seq2Seq, tokens: Tokenizer, pairs: list[Pair]) -> float:
+    """Mean loss per token on some pairs, without label smoothing."""
+    return round(mean_loss(model, tokens, pairs[:SCORED], SCORED), 3)
 
 
 def bleu(model: Seq2Seq, tokens: Tokenizer, pairs: list[Pair]) -> float:

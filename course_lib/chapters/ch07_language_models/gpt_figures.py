@@ -5,20 +5,22 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from course_lib.viz.figures import show, show_picture
+from course_lib.viz.figures import picture, show
 from course_lib.viz.style import PALETTE, style_context
 
 HATCHES = ("", "///", "...", "xx")
 
 
-def diagram_next_token() -> None:
-    """Show one window of a text as several questions: from each prefix, predict the next token."""
-    show_picture(__file__, "next_token")
-
-
-def diagram_gpt() -> None:
-    """Show a GPT: embedding and positions, blocks under a causal mask, LayerNorm, the embedding again."""
-    show_picture(__file__, "gpt")
+diagram_next_token = picture(
+    __file__,
+    "next_token",
+    "Show one window of a text as several questions: from each prefix, predict the next token.",
+)
+diagram_gpt = picture(
+    __file__,
+    "gpt",
+    "Show a GPT: embedding and positions, blocks under a causal mask, LayerNorm, the embedding again.",
+)
 
 
 @style_context()
@@ -69,14 +71,12 @@ def _lines(axes: Axes, levels: Mapping[str, float]) -> None:
         axes.annotate(name, (1, level), (4, 0), ha="left", va="center", **place)
 
 
-def diagram_answer_labels() -> None:
-    """Show a request and its answer as one text, with the labels that count."""
-    show_picture(__file__, "answer_labels")
-
-
-def diagram_dpo() -> None:
-    """Show DPO: the model and a frozen copy score two answers; the margin goes into the loss."""
-    show_picture(__file__, "dpo")
+diagram_answer_labels = picture(
+    __file__, "answer_labels", "Show a request and its answer as one text, with the labels that count."
+)
+diagram_dpo = picture(
+    __file__, "dpo", "Show DPO: the model and a frozen copy score two answers; the margin goes into the loss."
+)
 
 
 @style_context()

@@ -8,18 +8,17 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.viz.diagrams import MIDDLE
-from course_lib.viz.figures import show, show_picture
+from course_lib.viz.figures import picture, show
 from course_lib.viz.style import PALETTE, style_context
 
-
-def diagram_lens() -> None:
-    """Show the residual stream of one token, and the output layer applied to it at every depth."""
-    show_picture(__file__, "lens")
-
-
-def diagram_induction() -> None:
-    """Show the induction circuit on a few letters: two heads, one after the other."""
-    show_picture(__file__, "induction")
+diagram_lens = picture(
+    __file__,
+    "lens",
+    "Show the residual stream of one token, and the output layer applied to it at every depth.",
+)
+diagram_induction = picture(
+    __file__, "induction", "Show the induction circuit on a few letters: two heads, one after the other."
+)
 
 
 @style_context()
@@ -92,9 +91,11 @@ def plot_ablations(losses: Mapping[tuple[int, int], float], unchanged: float) ->
     )
 
 
-def diagram_patching() -> None:
-    """Show activation patching: one vector of the clean run is put into the corrupted run."""
-    show_picture(__file__, "patching")
+diagram_patching = picture(
+    __file__,
+    "patching",
+    "Show activation patching: one vector of the clean run is put into the corrupted run.",
+)
 
 
 @style_context()

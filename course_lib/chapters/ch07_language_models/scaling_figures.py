@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from course_lib.viz.figures import show, show_picture
+from course_lib.viz.figures import picture, show
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import trend
 
@@ -19,14 +19,16 @@ Predicted: TypeAlias = Callable[[Number, Number], float]  # of parameters and to
 Measured: TypeAlias = Sequence[tuple[Number, Number, float]]  # parameters, tokens, loss
 
 
-def diagram_pretraining() -> None:
-    """Show the two stages: pretraining on raw text, then fine-tuning the same weights on a few pairs."""
-    show_picture(__file__, "pretraining")
-
-
-def diagram_objectives() -> None:
-    """Show what each token sees and predicts: next-token prediction, and masked language modeling."""
-    show_picture(__file__, "objectives")
+diagram_pretraining = picture(
+    __file__,
+    "pretraining",
+    "Show the two stages: pretraining on raw text, then fine-tuning the same weights on a few pairs.",
+)
+diagram_objectives = picture(
+    __file__,
+    "objectives",
+    "Show what each token sees and predicts: next-token prediction, and masked language modeling.",
+)
 
 
 @style_context()

@@ -75,7 +75,7 @@ def make(steps: int | None = None, seed: int = 0, positions: str = "learned") ->
     """Train the model and return it; `steps` shortens training. positions: as in `ViTConfig`."""
     torch.manual_seed(seed)
     model = ViT(ViTConfig(classes=len(digits().classes), dropout=0.1, positions=positions, **SIZES))
-    config = replace(TRAINING, steps=steps or TRAINING.steps)
+    config = replace(TRAINING, steps=TRAINING.steps if steps is None else steps)
     learn(ImageClassificationLoss(model), ImageBatches(digits().train, 64, seed), config)
     return model.eval()
 

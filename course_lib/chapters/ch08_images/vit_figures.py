@@ -11,7 +11,7 @@ from matplotlib.image import AxesImage
 from torch import Tensor
 
 from course_lib.viz.diagrams import MIDDLE
-from course_lib.viz.figures import show, show_picture
+from course_lib.viz.figures import picture, show
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import trend
 
@@ -40,14 +40,14 @@ def plot_patches(image: Image, size: int, alt: str) -> None:
     show(figure, alt=alt)
 
 
-def diagram_patch_embedding() -> None:
-    """Show an image of 4 × 4 pixels, its four patches as rows of numbers, and the vectors made of them."""
-    show_picture(__file__, "patch_embedding")
-
-
-def diagram_vit() -> None:
-    """Show a vision Transformer: patches, class token, positions, encoder blocks, head."""
-    show_picture(__file__, "vit")
+diagram_patch_embedding = picture(
+    __file__,
+    "patch_embedding",
+    "Show an image of 4 × 4 pixels, its four patches as rows of numbers, and the vectors made of them.",
+)
+diagram_vit = picture(
+    __file__, "vit", "Show a vision Transformer: patches, class token, positions, encoder blocks, head."
+)
 
 
 @style_context()

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.chapters.ch08_images.vit_figures import draw_bare
-from course_lib.viz.figures import show, show_picture
+from course_lib.viz.figures import picture, show
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import courses
 
@@ -16,14 +16,16 @@ STYLES = ("o-", "s--", "^:", "D-.")
 NEAR = 0.1  # relative difference up to which a mean distance is "near" that of even attention
 
 
-def diagram_class_row() -> None:
-    """Show how the row of the class token in an attention matrix becomes a map over the image."""
-    show_picture(__file__, "class_row")
-
-
-def diagram_rollout() -> None:
-    """Show two tokens over two layers, and the weights of all paths from the input to the output."""
-    show_picture(__file__, "rollout")
+diagram_class_row = picture(
+    __file__,
+    "class_row",
+    "Show how the row of the class token in an attention matrix becomes a map over the image.",
+)
+diagram_rollout = picture(
+    __file__,
+    "rollout",
+    "Show two tokens over two layers, and the weights of all paths from the input to the output.",
+)
 
 
 @style_context()

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from torch import Tensor
 
 from course_lib.chapters.ch08_images.vit_figures import Image, Images, draw_bare, draw_confusion
-from course_lib.viz.figures import show, show_picture
+from course_lib.viz.figures import picture, show
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import span, trend
 
@@ -177,9 +177,11 @@ def plot_confusion_percent(percent: Float[Tensor, "classes classes"], classes: S
     )
 
 
-def diagram_convolutional_tokens() -> None:
-    """Show which pixels of one line each token reads: patches, and two convolutions of stride 2."""
-    show_picture(__file__, "convolutional_tokens")
+diagram_convolutional_tokens = picture(
+    __file__,
+    "convolutional_tokens",
+    "Show which pixels of one line each token reads: patches, and two convolutions of stride 2.",
+)
 
 
 def _draw(axes: Axes, image: Image, title: str) -> None:

@@ -5,19 +5,20 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 
 from course_lib.viz.diagrams import Number
-from course_lib.viz.figures import show, show_picture
+from course_lib.viz.figures import picture, show
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import courses
 
-
-def diagram_pooling() -> None:
-    """Show the way from the tokens of a text to one vector, and on to the logits of the classes."""
-    show_picture(__file__, "pooling")
-
-
-def diagram_directions() -> None:
-    """Show what the first and the last token attend to, without and with a causal mask."""
-    show_picture(__file__, "directions")
+diagram_pooling = picture(
+    __file__,
+    "pooling",
+    "Show the way from the tokens of a text to one vector, and on to the logits of the classes.",
+)
+diagram_directions = picture(
+    __file__,
+    "directions",
+    "Show what the first and the last token attend to, without and with a causal mask.",
+)
 
 
 @style_context()

@@ -51,7 +51,7 @@ def train_critic(pooling: str, steps: int | None = None, seed: int = 0) -> TextC
         model = new_critic(pooling)
         ids = tokens.encode_batch(data.train.sentences)
         batches = LabelledBatches(ids, data.train.labels, classes=2, batch=64)
-        plan = replace(TRAINING, steps=steps or TRAINING.steps)
+        plan = replace(TRAINING, steps=TRAINING.steps if steps is None else steps)
         train(TextClassificationLoss(model), batches, plan, device="cpu", progress=False)
     return model.eval().requires_grad_(False)
 

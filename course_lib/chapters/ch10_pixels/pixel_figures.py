@@ -1,7 +1,6 @@
 """Figures of chapter 10: pixels as tokens, the layer, its cost, noise, errors with and without attention."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import matplotlib.pyplot as plt
 import torch
@@ -9,7 +8,7 @@ from jaxtyping import Bool, Float
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from course_lib.viz.figures import show, show_picture
+from course_lib.viz.figures import picture, show
 from course_lib.viz.style import PALETTE, style_context
 from course_lib.viz.trends import courses, span
 
@@ -17,9 +16,17 @@ STYLES = (("s-", PALETTE[0]), ("o--", PALETTE[1]), ("^:", PALETTE[2]))
 CLOSE = 1.2  # losses whose ratio is less end "close together"
 
 # Pictures: the <desc> of each SVG says what it shows.
-diagram_flatten = partial(show_picture, __file__, "flatten")
-diagram_pixel_attention = partial(show_picture, __file__, "pixel_attention")
-diagram_unet = partial(show_picture, __file__, "unet")
+diagram_flatten = picture(
+    __file__,
+    "flatten",
+    "Show an image of two channels and 2 × 3 pixels as a sequence of six vectors of width 2.",
+)
+diagram_pixel_attention = picture(
+    __file__,
+    "pixel_attention",
+    "Show the layer: GroupNorm, a convolution of width 1 to 3 C channels, attention, projection, skip.",
+)
+diagram_unet = picture(__file__, "unet", "Show a UNet of four levels with attention at the two coarse ones.")
 
 
 @style_context()

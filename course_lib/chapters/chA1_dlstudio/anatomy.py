@@ -142,9 +142,8 @@ def in_order(fixed: Iterable[str]) -> list[str]:
     return [name for name in FIXES if name in set(fixed)]
 
 
-CUMULATIVE = [
-    list(FIXES)[:count] for count in range(len(FIXES) + 1)
-]  # the lecture's first, then fix after fix
+# The lecture's first, then fix after fix.
+CUMULATIVE = [list(FIXES)[:count] for count in range(len(FIXES) + 1)]
 # With one decoder pass: for equal steps, the lecture's nine passes compute the same thing nine times.
 ALONE = [in_order({"passes", name}) for name in FIXES]
 PARTS = {"cumulative": CUMULATIVE[1:], "alone": ALONE, "timed": CUMULATIVE, "alone, timed": ALONE}

@@ -152,5 +152,5 @@ def _decoded_tensor(message: dict[str, Any]) -> Tensor:
     try:
         (found,) = safetensors.load(base64.b64decode(message["tensor"], validate=True)).values()
         return found.requires_grad_(message.get("gradient", False))  # some exercises ask for one
-    except (KeyError, RuntimeError, TypeError, ValueError, SafetensorError):
+    except (AssertionError, KeyError, OverflowError, RuntimeError, TypeError, ValueError, SafetensorError):
         raise Malformed("not one tensor") from None

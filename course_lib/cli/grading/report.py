@@ -64,7 +64,7 @@ def totals(results: Sequence[Graded], exercises: Sequence[Exercise]) -> list[lis
 
 def as_text(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula: an apostrophe before the characters that begin one."""
-    return "'" * cell.startswith(FORMULA) + clean(cell)
+    return ("'" if cell.startswith(FORMULA) else "") + clean(cell)
 
 
 def clean(text: str) -> str:

@@ -137,6 +137,14 @@ def test_too_few_words_get_the_reason(widget, typed: str) -> None:
     assert "head 4" in widget.line
 
 
+def test_markup_formulas_and_other_scripts_are_read_as_words(widget) -> None:
+    for typed in ("<b>one</b> & two", "$one$ _ ^ \\frac", "чай 茶", "one\ntwo"):
+        before = widget.image.value
+        widget.controls["sentence"].value = typed
+        assert widget.image.value != before and "head 4 attends to " in widget.line
+        assert widget.maps.heatmaps[0].rows == typed.split()
+
+
 def test_of_a_long_sentence_the_first_words_are_read(widget) -> None:
     words = [f"w{i}" for i in range(WORDS + 3)]
     widget.controls["sentence"].value = " ".join(words[:WORDS])

@@ -44,7 +44,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
 }
 
 
-draw, test_each_figure = figure_tests(FIGURES, drawn)
+draw, test_each_figure = figure_tests(FIGURES)
 
 
 def test_losses_are_averaged(draw: Draw) -> None:

@@ -35,7 +35,7 @@ DRAWN: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and w
 }
 
 
-draw, test_each_figure = figure_tests(DRAWN, figures)
+draw, test_each_figure = figure_tests(DRAWN)
 
 
 def test_the_gray_band_has_the_width_of_chance(draw: Draw) -> None:

@@ -43,7 +43,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
 }
 
 
-draw, test_each_figure = figure_tests(FIGURES, score_figures)
+draw, test_each_figure = figure_tests(FIGURES)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

@@ -101,6 +101,13 @@ def test_each_step_is_that_of_decoding_token_by_token() -> None:
         assert torch.allclose(seen.maps[-1, :, :, word], last[:, :, mine].sum(dim=-1), atol=1e-6)
 
 
+def test_a_model_in_training_is_read_without_dropout_and_stays_in_training() -> None:
+    tokens, objective, _ = parts(dropout=0.5)
+    model = objective.model.train()
+    one, two = (translation.write(model, tokens, "six and six.", 1).probabilities for _ in range(2))
+    assert one.equal(two) and model.training
+
+
 @pytest.mark.parametrize(
     ("tokens", "words"),
     [
@@ -138,8 +145,11 @@ def test_a_sentence_that_cannot_be_translated_gets_the_reason(explorer) -> None:
         assert step.disabled and step.value == 1 and step.max > step.min  # a browser needs two ends
         step.value = 2  # it cannot be moved there, and it does no harm
         assert re.search(said, explorer.line)
-    sentence.value = EXAMPLES[1]
-    assert "Step " in explorer.line and not step.disabled
+    for typed in (EXAMPLES[1], "<b>one</b> & two", "$one$ _ ^ \\frac", "чай 茶", "one\ntwo"):
+        before = explorer.image.value
+        sentence.value = typed
+        assert explorer.image.value != before
+        assert "after [BOS]" in explorer.line and not step.disabled
 
 
 def test_a_move_of_several_controls_is_drawn_once(explorer, monkeypatch) -> None:
@@ -201,7 +211,7 @@ def test_of_a_long_translation_the_last_rows_are_drawn() -> None:
 def test_it_opens_with_the_given_beam_width_and_needs_an_example() -> None:
     assert translation_explorer(*small_translator(), EXAMPLES, width=1).controls["width"].value == 1
     for width in (0, 99):
-        with pytest.raises(ValueError, match=f"width={width} "):
+        with pytest.raises(ValueError, match=f"width={width} is outside 1 to"):
             translation_explorer(*small_translator(), EXAMPLES, width=width)
     with pytest.raises(ValueError, match="examples is empty"):
         translation_explorer(*small_translator(), [])

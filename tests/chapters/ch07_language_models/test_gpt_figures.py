@@ -25,7 +25,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
 }
 
 
-draw, test_each_figure = figure_tests(FIGURES, drawn)
+draw, test_each_figure = figure_tests(FIGURES)
 
 
 @pytest.mark.parametrize(("name", "x", "curves"), [("training", [0, 50, 100], 1), ("context", [1, 2, 3], 2)])

@@ -25,7 +25,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
 }  # fmt: skip
 
 
-draw, test_each_figure = figure_tests(FIGURES, drawn)
+draw, test_each_figure = figure_tests(FIGURES)
 
 
 def test_the_curve_averages_groups_of_steps(draw: Draw) -> None:

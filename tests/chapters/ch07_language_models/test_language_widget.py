@@ -33,7 +33,9 @@ def characters_model() -> tuple[GPT, CharTokenizer]:
     """A model without training, of one layer, that reads at most 12 characters."""
     tokens = CharTokenizer.train(["to be or not $<>&\n"])
     torch.manual_seed(3)
-    return GPT(GPTConfig(vocab=len(tokens), d_model=12, heads=3, layers=1, max_tokens=12)), tokens
+    return GPT(
+        GPTConfig(vocab=len(tokens), d_model=12, heads=3, layers=1, max_tokens=12, dropout=0.1)
+    ), tokens
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +100,15 @@ def test_reading_keeps_what_the_model_computes() -> None:
     assert torch.allclose(seen.maps[2], maps["blocks.2.attention"][0][0], atol=1e-6)
     assert seen.maps.triu(1).abs().max() == 0
     assert not model.blocks[0]._forward_hooks and not model.blocks[0]._forward_pre_hooks
+
+
+def test_a_model_in_training_is_read_without_dropout_and_stays_in_training() -> None:
+    model, tokens = characters_model()
+    model.train()
+    one, two = (reading.read(model, tokens, "to be").lens for _ in range(2))
+    assert one.equal(two) and model.training
+    one, two = (sampler.write(model, tokens, "to be", 0, {"temperature": 1.0}).own for _ in range(2))
+    assert one.equal(two) and model.training
 
 
 def test_the_pieces_together_are_the_text() -> None:

@@ -52,7 +52,7 @@ DRAWN: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and w
 }
 
 
-draw, test_each_figure = figure_tests(DRAWN, figures)
+draw, test_each_figure = figure_tests(DRAWN)
 
 
 def test_the_interval_and_the_larger_run_are_where_they_belong(draw: Draw) -> None:

@@ -233,6 +233,7 @@ def test_the_text_and_the_maps_show_the_chosen_head_and_patch(digits) -> None:
     for name, value in {"image": 7, "layer": 2, "head": 3}.items():
         widget.controls[name].value = value
     weights, p, text = look.weights(2, 3), look.probabilities, text_of(widget)
+    assert look.label == images.labels[6]
     verdict = "correctly" if p.argmax() == look.label else "incorrectly"
     assert text.startswith(f"Image 7 has label {look.label}; the model {verdict} predicts {p.argmax()} with ")
     row, column = divmod(int(weights.argmax()), 4)

@@ -94,7 +94,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
 }
 
 
-draw, test_each_figure = figure_tests(FIGURES, drawn, inside, trained)
+draw, test_each_figure = figure_tests(FIGURES)
 
 
 def test_the_patches_below_the_image_are_cut_in_reading_order(draw: Draw) -> None:

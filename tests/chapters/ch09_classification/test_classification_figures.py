@@ -22,7 +22,7 @@ FIGURES: dict[str, tuple[Callable[[], None], str]] = {  # how each is drawn, and
 }
 
 
-draw, test_each_figure = figure_tests(FIGURES, drawn)
+draw, test_each_figure = figure_tests(FIGURES)
 
 
 def test_every_seed_is_a_dot_and_the_stroke_is_their_mean(draw: Draw) -> None:

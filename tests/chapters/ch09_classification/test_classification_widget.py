@@ -114,8 +114,12 @@ def test_a_sentence_that_cannot_be_read_gets_the_reason(typed: str, said: str) -
 
 def test_unknown_words_are_counted() -> None:
     explorer = explorer_of()
-    explorer.controls["prompt"].value = "the script was x"
-    assert "of the tokens are not in the vocabulary." in text_of(explorer)
+    for typed in ("<b>one</b> & two", "the $x$ _ ^ \\frac", "чай 茶", "one\ntwo\nthree"):
+        before = explorer.image.value
+        explorer.controls["prompt"].value = typed
+        assert explorer.image.value != before
+        assert "of the tokens are not in the vocabulary." in text_of(explorer)
+        assert "attends most to" in text_of(explorer)
     explorer.controls["prompt"].value = WORDS[1]
     assert "not in the vocabulary" not in text_of(explorer)
 

@@ -228,4 +228,4 @@ SCORES = {"Transformer": [1.0, 2.0]}, {"unigrams": 3.0}, "bits per character"
 FIGURES = {
     "scores": (lambda: project_figures.plot_scores(*SCORES), "bits per character.*unigrams, Transformer")
 }
-draw, test_each_figure = figure_tests(FIGURES, project_figures)
+draw, test_each_figure = figure_tests(FIGURES)
