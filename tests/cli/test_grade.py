@@ -216,9 +216,13 @@ def test_an_interruption_ends_the_notebooks_as_well(tmp_path):
     waiting = threading.Thread(target=interrupt, daemon=True)
     waiting.start()
     given = {"folder": tmp_path, "to": tmp_path, "roster": None, "chapter": "", "seed": None}
-    with pytest.raises(KeyboardInterrupt):
-        grade.run(Namespace(**given, minutes=5.0, memory=2.0, jobs=1))
-    ended.set()
+    outside = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            grade.run(Namespace(**given, minutes=5.0, memory=2.0, jobs=1))
+    finally:
+        ended.set()
+        signal.signal(signal.SIGINT, outside)
     assert not survivors(f"{ASLEEP}1") and not (tmp_path / "grades.csv").exists()
 
 
