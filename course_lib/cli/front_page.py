@@ -74,7 +74,7 @@ def start(repo: Repository | None) -> str:
 
 def table(old: str, notebooks: Mapping[str, str], memory: Mapping[str, str], repo: Repository | None) -> str:
     """The table of notebooks: picture, title, minutes, link to Colab; from `old`, what else was written."""
-    # Without the head of the first, phones show no column.
+    # Without the word "figure", phones show no pictures.
     columns = ["figure", "notebook", "time", *(["open"] if repo else [])]
     rows = [_row(name, text, old, memory, repo) for name, text in notebooks.items()]
     return "\n".join([f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}", *rows])

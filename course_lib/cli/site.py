@@ -95,7 +95,7 @@ def mathjax() -> Path:
 
 
 def sphinx(builder: str, sources: Path, folder: Path) -> None:
-    """Run Sphinx; a warning is an error. A full disk, which it reports as a bug of its own, is an OSError."""
+    """Run Sphinx; a warning is an error. A full disk, which it reports as its own bug, is an OSError."""
     command = [sys.executable, "-m", "sphinx", "-b", builder, "-W", "--keep-going", "-q", "-j", "auto"]
     command += ["-d", f"{folder}.doctrees", str(sources), str(folder)]
     # It finds course_lib; no window opens.

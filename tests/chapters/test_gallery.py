@@ -86,7 +86,7 @@ def test_the_notes_are_short_and_in_one_form(exhibit):
 @pytest.mark.parametrize("wanted", ["3", "03", " 03 ", "heads", "heads_explorer", "Heads"])
 def test_a_chapter_or_a_widget_is_found_by_any_of_its_names(wanted):
     assert [exhibit.widget for exhibit in exhibits(wanted)] == ["heads_explorer"]
-    assert {exhibit.chapter for exhibit in exhibits("a1")} == {"A1"}  # a chapter of its own
+    assert {exhibit.chapter for exhibit in exhibits("a1")} == {"A1"}  # not a sister of chapter 1
 
 
 @pytest.mark.parametrize("wanted", ["99", "sofmax", "", "a"])

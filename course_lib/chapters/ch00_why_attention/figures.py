@@ -21,7 +21,6 @@ PATTERNS = {  # in words: the key that the query at position i of n attends to
     "the main diagonal": lambda i, n: i,
 }
 
-# Pictures: the <desc> of each SVG says what it shows.
 diagram_recurrence = picture(
     __file__,
     "recurrence",

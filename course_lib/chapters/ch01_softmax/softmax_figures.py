@@ -14,7 +14,6 @@ from course_lib.viz.style import PALETTE, style_context
 
 STYLES = ("-", "--", "-.", ":")
 
-# Pictures: the <desc> of each SVG says what it shows.
 diagram_softmax = picture(
     __file__,
     "softmax",

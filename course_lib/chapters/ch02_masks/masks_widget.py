@@ -20,7 +20,6 @@ INFINITE, FINITE, AFTER = WAYS = ("-∞ before the softmax", "-1e6 before the so
 WORDS = {NONE: "No mask", PADDING: "Padding mask", CAUSAL: "Causal mask", BOTH: "Padding and causal mask"}
 SUMS = 3  # index of the last map
 
-# Pictures: the <desc> of each SVG says what it shows.
 diagram_masks = picture(
     __file__,
     "masks",

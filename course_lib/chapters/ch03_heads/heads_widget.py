@@ -19,7 +19,6 @@ HEADS = tuple(heads for heads in range(1, MOST + 1) if D_MODEL % heads == 0)
 SENTENCE = "your cat is a lovely cat"
 SHARE = 0.6  # mean weight on the target words from which a head is named after a task
 
-# Pictures: the <desc> of each SVG says what it shows.
 diagram_qkv = picture(
     __file__, "qkv", "Show one head at work: project to queries, keys and values; score, softmax, average."
 )

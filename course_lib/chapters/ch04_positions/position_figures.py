@@ -14,7 +14,6 @@ from course_lib.viz.style import PALETTE, style_context
 LINE = "0.4"
 STYLES = (":", "--", "-.", "-")
 
-# Pictures: the <desc> of each SVG says what it shows.
 diagram_clock_hands = picture(
     __file__,
     "clock_hands",

@@ -16,7 +16,6 @@ SHORT = {"self-attention": "self-attn", "cross-attention": "cross-attn", "feed-f
 LARGEST = 2.5  # absolute value with the strongest color
 PLAN_PROPORTION, WIDE = 0.4, 8  # cells of the plan are this flat; with more columns, a tensor's are narrow
 
-# Pictures: the <desc> of each SVG says what it shows.
 diagram_block = picture(__file__, "block", "Show an encoder block as two branches of the residual stream.")
 diagram_norm_placements = picture(__file__, "norm_placements", "Show post-norm and pre-norm side by side.")
 diagram_decoder_block = picture(

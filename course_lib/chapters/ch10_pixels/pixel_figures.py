@@ -15,7 +15,6 @@ from course_lib.viz.trends import courses, span
 STYLES = (("s-", PALETTE[0]), ("o--", PALETTE[1]), ("^:", PALETTE[2]))
 CLOSE = 1.2  # losses whose ratio is less end "close together"
 
-# Pictures: the <desc> of each SVG says what it shows.
 diagram_flatten = picture(
     __file__,
     "flatten",
